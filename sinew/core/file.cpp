@@ -1,0 +1,98 @@
+#include <sinew/core/file.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <sinew/core/error.h>
+
+namespace sinew {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string system_reason() { return std::generic_category().message(errno); }
+
+}  // namespace
+
+std::vector<std::byte> read_file(const fs::path& path, std::uint64_t size_limit) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (!fs::exists(status)) throw Error(fmt::format("{}: no such file", path.string()));
+  if (fs::is_directory(status)) throw Error(fmt::format("{}: is a directory, not a file", path.string()));
+  if (!fs::is_regular_file(status)) throw Error(fmt::format("{}: not a regular file", path.string()));
+  const std::uint64_t size = fs::file_size(path, error);
+  if (error) throw Error(fmt::format("{}: {}", path.string(), error.message()));
+  if (size > size_limit)
+    throw Error(fmt::format("{}: {} bytes, more than the {} that are read", path.string(), size, size_limit));
+  errno = 0;
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) throw Error(fmt::format("{}: cannot open: {}", path.string(), system_reason()));
+  std::vector<std::byte> bytes(size);
+  stream.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size));
+  if (static_cast<std::uint64_t>(stream.gcount()) != size)
+    throw Error(fmt::format("{}: read {} of {} bytes", path.string(), stream.gcount(), size));
+  return bytes;
+}
+
+std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
+  if (fs::is_directory(path_)) throw Error(fmt::format("{}: is a directory, not a file", path_.string()));
+  const fs::path directory = path_.parent_path();
+  if (!directory.empty() && !fs::is_directory(directory))
+    throw Error(fmt::format("{}: directory '{}' does not exist", path_.string(), directory.string()));
+  // The process id keeps two programs that write the same output apart; the address, two writers in one.
+  temporary_ = path_;
+  temporary_ += fmt::format(".{}-{:x}.part", ::getpid(), reinterpret_cast<std::uintptr_t>(this));
+  errno = 0;
+  stream_.open(temporary_, std::ios::binary | std::ios::trunc);
+  if (!stream_) throw Error(fmt::format("{}: cannot write: {}", path_.string(), system_reason()));
+}
+
+AtomicFile::~AtomicFile() {
+  if (committed_) return;
+  stream_.close();
+  std::error_code ignored;
+  fs::remove(temporary_, ignored);
+}
+
+void AtomicFile::write(const void* data, std::size_t size) {
+  errno = 0;
+  stream_.write(static_cast<const char*>(data), static_cast<std::streamsize>(size));
+  if (!stream_) throw Error(fmt::format("{}: cannot write: {}", path_.string(), system_reason()));
+}
+
+void AtomicFile::seek(std::uint64_t offset) {
+  stream_.seekp(static_cast<std::streamoff>(offset));
+  if (!stream_) throw Error(fmt::format("{}: cannot seek to byte {}", path_.string(), offset));
+}
+
+void AtomicFile::close() {
+  if (!stream_.is_open()) return;
+  errno = 0;
+  stream_.close();
+  if (!stream_) throw Error(fmt::format("{}: cannot write: {}", path_.string(), system_reason()));
+}
+
+void AtomicFile::commit() {
+  close();
+  std::error_code error;
+  fs::rename(temporary_, path_, error);
+  if (error) throw Error(fmt::format("{}: cannot rename the finished file: {}", path_.string(), error.message()));
+  committed_ = true;
+}
+
+void write_file(const fs::path& path, std::string_view content) {
+  AtomicFile file(path);
+  file.write(content);
+  file.commit();
+}
+
+}  // namespace sinew
