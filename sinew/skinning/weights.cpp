@@ -1,0 +1,59 @@
+#include <sinew/skinning/weights.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+namespace sinew {
+
+void append_row(SkinWeights& weights, std::span<Influence> row, std::size_t max_influences,
+                WeightRepairs& repairs) {
+  std::sort(row.begin(), row.end(), [](const Influence& a, const Influence& b) { return a.joint < b.joint; });
+  std::size_t kept = 0;
+  for (const Influence& influence : row) {
+    assert(std::isfinite(influence.weight));
+    if (influence.weight < 0) ++repairs.negative_weights;
+    if (!(influence.weight > 0)) continue;
+    if (kept > 0 && row[kept - 1].joint == influence.joint) {
+      row[kept - 1].weight += influence.weight;
+      ++repairs.merged_duplicates;
+    } else {
+      row[kept++] = influence;
+    }
+  }
+  row = row.first(kept);
+  std::stable_sort(row.begin(), row.end(),
+                   [](const Influence& a, const Influence& b) { return a.weight > b.weight; });
+  double sum = 0;
+  for (const Influence& influence : row) sum += influence.weight;
+  if (max_influences > 0 && row.size() > max_influences) {
+    row = row.first(max_influences);
+    const double cut = sum;
+    sum = 0;
+    for (const Influence& influence : row) sum += influence.weight;
+    if (std::abs(cut - 1) > 0.01) ++repairs.rescaled_rows;
+  } else if (!row.empty() && std::abs(sum - 1) > 0.01) {
+    ++repairs.rescaled_rows;
+  }
+  if (row.empty()) ++repairs.unweighted_vertices;
+  for (const Influence& influence : row) {
+    weights.joints.push_back(influence.joint);
+    weights.values.push_back(static_cast<float>(influence.weight / sum));
+  }
+  weights.starts.push_back(static_cast<std::uint32_t>(weights.joints.size()));
+}
+
+SkinWeights limit_influences(const SkinWeights& weights, std::size_t max_influences) {
+  SkinWeights result;
+  WeightRepairs repairs;
+  std::vector<Influence> row;
+  for (std::size_t v = 0; v < weights.rows(); ++v) {
+    row.clear();
+    for (std::uint32_t i = weights.starts[v]; i < weights.starts[v + 1]; ++i)
+      row.push_back({weights.joints[i], weights.values[i]});
+    append_row(result, row, max_influences, repairs);
+  }
+  return result;
+}
+
+}  // namespace sinew

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace sinew {
+
+/// Which joints move each vertex, and how much, in compact rows: vertex v has the influences starts[v] …
+/// starts[v + 1] - 1. Joint numbers are those of the skin the mesh is bound to.
+struct SkinWeights {
+  std::vector<std::uint32_t> starts{0};
+  std::vector<std::uint32_t> joints;
+  std::vector<float> values;
+
+  std::size_t rows() const { return starts.size() - 1; }
+  std::size_t row_size(std::size_t v) const { return starts[v + 1] - starts[v]; }
+  std::span<const std::uint32_t> row_joints(std::size_t v) const {
+    return {joints.data() + starts[v], row_size(v)};
+  }
+  std::span<const float> row_values(std::size_t v) const { return {values.data() + starts[v], row_size(v)}; }
+  bool operator==(const SkinWeights&) const = default;
+};
+
+struct Influence {
+  std::uint32_t joint;
+  float weight;
+};
+
+/// What clean_row had to mend.
+struct WeightRepairs {
+  std::size_t unweighted_vertices = 0;  ///< rows without a positive weight: left empty
+  std::size_t negative_weights = 0;     ///< set to 0
+  std::size_t rescaled_rows = 0;        ///< rows whose sum was off by more than 1 %
+  std::size_t merged_duplicates = 0;    ///< the same joint twice on a vertex: added up
+};
+
+/// Appends one row: duplicates added up, zeros and negatives dropped, heaviest first (equal weights by joint
+/// number), cut to the `max_influences` heaviest (0 = all), scaled to sum 1. A row without a positive weight
+/// becomes empty. `row` is used as scratch. Weights must be finite.
+void append_row(SkinWeights& weights, std::span<Influence> row, std::size_t max_influences, WeightRepairs& repairs);
+
+/// The weights cut to the `max_influences` heaviest of each row (0 = all) and renormalised.
+SkinWeights limit_influences(const SkinWeights& weights, std::size_t max_influences);
+
+}  // namespace sinew

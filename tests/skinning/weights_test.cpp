@@ -1,0 +1,104 @@
+#include <sinew/skinning/weights.h>
+
+#include <numeric>
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <sinew/skinning/packed_weights.h>
+
+namespace sinew {
+namespace {
+
+SkinWeights one_row(std::vector<Influence> row, std::size_t most, WeightRepairs& repairs) {
+  SkinWeights weights;
+  append_row(weights, row, most, repairs);
+  return weights;
+}
+
+TEST(Weights, RowIsSortedAndSumsToOne) {
+  WeightRepairs repairs;
+  const SkinWeights weights = one_row({{4, 0.1f}, {2, 0.6f}, {9, 0.3f}}, 0, repairs);
+  EXPECT_EQ(weights.joints, (std::vector<std::uint32_t>{2, 9, 4}));
+  EXPECT_FLOAT_EQ(weights.values[0], 0.6f);
+  EXPECT_EQ(repairs.rescaled_rows, 0u);
+}
+
+TEST(Weights, EqualWeightsKeepTheOrderOfJoints) {
+  WeightRepairs repairs;
+  EXPECT_EQ(one_row({{7, 0.25f}, {1, 0.25f}, {3, 0.5f}}, 0, repairs).joints, (std::vector<std::uint32_t>{3, 1, 7}));
+}
+
+TEST(Weights, CutRowsAreRescaled) {
+  WeightRepairs repairs;
+  const SkinWeights weights = one_row({{0, 0.5f}, {1, 0.3f}, {2, 0.2f}}, 2, repairs);
+  ASSERT_EQ(weights.values.size(), 2u);
+  EXPECT_FLOAT_EQ(weights.values[0], 0.625f);
+  EXPECT_FLOAT_EQ(weights.values[1], 0.375f);
+}
+
+TEST(Weights, RepairsAreCounted) {
+  WeightRepairs repairs;
+  EXPECT_EQ(one_row({{0, 0.5f}, {0, 0.5f}}, 0, repairs).joints.size(), 1u);
+  EXPECT_EQ(repairs.merged_duplicates, 1u);
+  EXPECT_EQ(one_row({{0, -0.5f}, {1, 1.0f}}, 0, repairs).joints.size(), 1u);
+  EXPECT_EQ(repairs.negative_weights, 1u);
+  EXPECT_TRUE(one_row({{0, 0.0f}}, 0, repairs).joints.empty());
+  EXPECT_EQ(repairs.unweighted_vertices, 1u);
+  one_row({{0, 2.0f}}, 0, repairs);
+  EXPECT_EQ(repairs.rescaled_rows, 1u);
+}
+
+TEST(Weights, PropertiesOfAnyRow) {
+  EXPECT_TRUE(rc::check("rows are sorted, unique, positive and sum to 1", [] {
+    const auto joints = *rc::gen::container<std::vector<std::uint8_t>>(rc::gen::inRange<std::uint8_t>(0, 12));
+    const auto most = *rc::gen::inRange<std::size_t>(0, 6);
+    std::vector<Influence> row;
+    for (std::uint8_t joint : joints) row.push_back({joint, *rc::gen::inRange(-3, 20) / 10.0f});
+    bool any = false;
+    for (const Influence& influence : row) any = any || influence.weight > 0;
+    WeightRepairs repairs;
+    const SkinWeights weights = one_row(row, most, repairs);
+    RC_ASSERT(any == !weights.joints.empty());
+    if (!any) return;
+    RC_ASSERT(most == 0 || weights.joints.size() <= most);
+    RC_ASSERT(std::abs(std::accumulate(weights.values.begin(), weights.values.end(), 0.0) - 1) < 1e-6);
+    for (std::size_t i = 0; i < weights.values.size(); ++i) {
+      RC_ASSERT(weights.values[i] > 0);
+      if (i > 0) RC_ASSERT(weights.values[i - 1] >= weights.values[i]);
+      for (std::size_t k = 0; k < i; ++k) RC_ASSERT(weights.joints[k] != weights.joints[i]);
+    }
+  }));
+}
+
+TEST(PackedWeights, HoldTheSameRows) {
+  SkinWeights weights;
+  WeightRepairs repairs;
+  for (std::uint32_t v = 0; v < 150; ++v) {
+    // The second block is rigid, the others mixed.
+    std::vector<Influence> row{{v % 5, 0.5f}};
+    if (v < 64 || v >= 128) row.insert(row.end(), {{5 + v % 3, 0.3f}, {9, 0.2f}});
+    append_row(weights, row, 0, repairs);
+  }
+  const PackedWeights packed(weights);
+  ASSERT_EQ(packed.blocks().size(), 3u);
+  EXPECT_EQ(packed.blocks()[0].influences, 4u);
+  EXPECT_EQ(packed.blocks()[1].influences, 1u);
+  for (std::size_t v = 0; v < weights.rows(); ++v) {
+    const PackedWeights::Block block = packed.blocks()[v / PackedWeights::kBlock];
+    for (std::size_t k = 0; k < block.influences; ++k) {
+      const std::size_t entry = block.first + k * PackedWeights::kBlock + v % PackedWeights::kBlock;
+      if (k < weights.row_size(v)) {
+        EXPECT_EQ(packed.joints()[entry], weights.row_joints(v)[k]);
+        EXPECT_EQ(packed.weights()[entry], weights.row_values(v)[k]);
+      } else {
+        EXPECT_EQ(packed.weights()[entry], 0);
+      }
+    }
+  }
+  for (const auto& [pivot, other] : packed.joint_pairs()) EXPECT_NE(pivot, other);
+  EXPECT_EQ(packed.joint_pairs().size(), 5u * 3 + 5);
+}
+
+}  // namespace
+}  // namespace sinew
