@@ -1,0 +1,77 @@
+#include <sinew/character/bake.h>
+
+#include <algorithm>
+#include <cassert>
+
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <sinew/character/performer.h>
+
+namespace sinew {
+
+namespace {
+
+// Performers work side by side only while their memory stays modest; large meshes keep all threads busy with one.
+constexpr std::size_t kPerformerMemory = std::size_t{128} << 20;
+
+std::size_t performer_count(const Character& character, int frames) {
+  std::size_t file_vertices = 0;
+  for (const CharacterMesh& mesh : character.meshes()) file_vertices += mesh.slot_group.size();
+  const std::size_t bytes = sizeof(Vec3f) * (4 * character.rest().size() + 2 * file_vertices) +
+                            sizeof(Vec4f) * character.triangles().size();
+  const std::size_t affordable = std::max<std::size_t>(1, kPerformerMemory / std::max<std::size_t>(1, bytes));
+  const auto threads = static_cast<std::size_t>(std::max(1, tbb::this_task_arena::max_concurrency()));
+  return std::min({affordable, threads, static_cast<std::size_t>(frames)});
+}
+
+void write_frame(const Performer& performer, std::vector<MeshFrame>& frame, FrameWriter& writer) {
+  for (std::size_t m = 0; m < frame.size(); ++m)
+    frame[m] = {performer.positions(m), performer.normals(m), performer.scene_from_mesh(m)};
+  writer.write_frame(frame);
+}
+
+}  // namespace
+
+BakeReport bake(const std::shared_ptr<const Character>& character, const BakeOptions& options, FrameWriter& writer,
+                const Progress& progress) {
+  assert(options.first_frame >= 0 && options.last_frame >= options.first_frame && options.frames_per_second > 0);
+  const bool history = character->has_history();
+  const int start = history ? 0 : options.first_frame;
+  const int frames = options.last_frame - start + 1;
+  const double seconds = 1.0 / options.frames_per_second;
+
+  std::vector<Performer> performers;
+  const std::size_t batch = history ? 1 : performer_count(*character, frames);
+  for (std::size_t p = 0; p < batch; ++p) performers.emplace_back(character);
+  std::vector<Pose> poses(batch, character->rest_pose());
+  std::vector<MeshFrame> mesh_frames(character->meshes().size());
+
+  BakeReport report;
+  report_progress(progress, 0);
+  Pose pose = character->rest_pose();
+  for (int done = 0; done < frames;) {
+    const std::size_t count = std::min(batch, static_cast<std::size_t>(frames - done));
+    for (std::size_t i = 0; i < count; ++i) {
+      if (options.set_pose) options.set_pose(start + done + static_cast<int>(i), pose);
+      poses[i] = pose;
+    }
+    if (count == 1) {
+      performers[0].perform(poses[0], done == 0 ? 0 : seconds);
+    } else {
+      tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) { performers[i].perform(poses[i]); });
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      report.rejected_joints += performers[i].rejected_joints();
+      if (start + done + static_cast<int>(i) < options.first_frame) continue;
+      write_frame(performers[i], mesh_frames, writer);
+      ++report.frames;
+    }
+    done += static_cast<int>(count);
+    report_progress(progress, static_cast<double>(done) / frames);
+  }
+  writer.finish();
+  return report;
+}
+
+}  // namespace sinew

@@ -1,0 +1,188 @@
+#include <sinew/character/character.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include <sinew/core/error.h>
+#include <sinew/scene/normal_slots.h>
+#include <sinew/scene/weld_keys.h>
+
+namespace sinew {
+
+namespace {
+
+constexpr std::size_t kMaxBindings = 65536;  // PackedWeights counts joints in 16 bits
+
+// File normals of one point that differ by less are rounding, not a hard edge.
+constexpr float kSmoothCosine = 0.99985f;  // 1°
+
+std::uint32_t add_binding(std::vector<Binding>& bindings, int joint, const Affine3d& joint_from_rest,
+                          const Scene& scene) {
+  if (bindings.size() == kMaxBindings)
+    throw Error(fmt::format("{}: more than {} joint bindings", scene.source.string(), kMaxBindings));
+  bindings.push_back({joint, joint_from_rest});
+  return static_cast<std::uint32_t>(bindings.size() - 1);
+}
+
+/// The joint of a skin that comes first in the skeleton: what a vertex without weights follows.
+std::uint32_t root_of_skin(const Skin& skin) {
+  const auto root = std::min_element(skin.joints.begin(), skin.joints.end());
+  return static_cast<std::uint32_t>(root - skin.joints.begin());
+}
+
+/// Gives each slot the number of its smooth group: slots of one welded vertex whose file normals agree.
+std::vector<std::uint32_t> group_slots(const NormalSlots& slots, const Weld& weld, std::size_t& group_count) {
+  struct Group {
+    std::uint32_t number;
+    Vec3f normal;
+  };
+  std::vector<std::vector<Group>> groups(weld.size());
+  std::vector<std::uint32_t> slot_group(slots.slot_vertex.size());
+  for (std::size_t s = 0; s < slot_group.size(); ++s) {
+    std::vector<Group>& candidates = groups[weld.welded_of_vertex[slots.slot_vertex[s]]];
+    const Vec3f& normal = slots.file_normal[s];
+    const auto same = std::find_if(candidates.begin(), candidates.end(), [&](const Group& group) {
+      return normal.isZero() || group.normal.isZero() || group.normal.dot(normal) > kSmoothCosine;
+    });
+    if (same != candidates.end()) {
+      slot_group[s] = same->number;
+    } else {
+      slot_group[s] = static_cast<std::uint32_t>(group_count++);
+      candidates.push_back({slot_group[s], normal});
+    }
+  }
+  return slot_group;
+}
+
+}  // namespace
+
+std::shared_ptr<const Character> Character::make(const Scene& scene, const Recipe& recipe) {
+  check_scene(scene);
+  if (scene.meshes.empty())
+    throw Error(fmt::format("{}: has no mesh to deform", scene.source.string()));
+  std::shared_ptr<Character> character(new Character());
+  character->skeleton_ = scene.skeleton;
+  character->rest_pose_ = sinew::rest_pose(scene);
+  character->morph_weight_count_ = scene.morph_weight_count();
+  std::vector<Triangle> corner_groups;
+  std::size_t group_count = 0;
+  for (std::size_t m = 0; m < scene.meshes.size(); ++m)
+    character->add_mesh(scene, m, recipe, corner_groups, group_count);
+  character->packed_weights_ = std::make_shared<const PackedWeights>(character->skin_weights_);
+  if (recipe.normals) {
+    character->normal_solver_ =
+        std::make_unique<const NormalSolver>(character->triangles_, corner_groups, group_count);
+    character->set_normal_signs(scene);
+  }
+  for (const LayerRecipe& layer : recipe.layers) {
+    const LayerMethod* method = find_layer_method(layer.method);
+    if (method == nullptr)
+      throw Error(fmt::format("recipe: '{}' is not a method; allowed are: {}", layer.method, layer_method_names()));
+    character->layers_.push_back(method->make_layer(*layer.options, *character));
+  }
+  return character;
+}
+
+void Character::add_mesh(const Scene& scene, std::size_t mesh_index, const Recipe& recipe,
+                         std::vector<Triangle>& corner_groups, std::size_t& group_count) {
+  const SceneMesh& source = scene.meshes[mesh_index];
+  CharacterMesh mesh;
+  mesh.name = source.name;
+  mesh.skinned = source.skin >= 0;
+  mesh.joint = source.joint;
+  mesh.first_vertex = rest_.size();
+  mesh.first_morph_weight = scene.first_morph_weight(mesh_index);
+  mesh.weld = weld_vertices(source.surface.positions, weld_keys(source), static_cast<float>(recipe.weld_tolerance));
+
+  // Bindings, and the transform that takes the mesh to the common rest space.
+  const std::uint32_t first_binding = static_cast<std::uint32_t>(bindings_.size());
+  std::uint32_t fallback_binding = first_binding;
+  if (mesh.skinned) {
+    const Skin& skin = scene.skins[static_cast<std::size_t>(source.skin)];
+    for (std::size_t j = 0; j < skin.joints.size(); ++j)
+      add_binding(bindings_, skin.joints[j], Affine3d(skin.joint_from_mesh[j].cast<double>()), scene);
+    fallback_binding += root_of_skin(skin);
+  } else if (source.joint >= 0) {
+    std::vector<Affine3d> world_from_joint(skeleton_.size());
+    forward_kinematics(skeleton_, rest_pose_.joints, world_from_joint);
+    const Affine3d& world = world_from_joint[static_cast<std::size_t>(source.joint)];
+    const double volume = std::abs(world.linear().determinant());
+    // A node scaled to nothing at rest has no way back: its mesh then stays in its own space.
+    if (volume > 1e-30 && std::isfinite(volume)) mesh.rest_from_mesh = world;
+    add_binding(bindings_, source.joint, mesh.rest_from_mesh.inverse(), scene);
+  } else {
+    add_binding(bindings_, -1, Affine3d::Identity(), scene);
+  }
+
+  const auto to_rest = [&](const Vec3f& p) -> Vec3f {
+    return mesh.skinned ? p : Vec3f((mesh.rest_from_mesh * p.cast<double>()).cast<float>());
+  };
+  for (std::uint32_t first : mesh.weld.first_vertex) rest_.push_back(to_rest(source.surface.positions[first]));
+  for (const MorphTarget& target : source.morph_targets) {
+    std::vector<Vec3f> displacements;
+    displacements.reserve(mesh.weld.size());
+    for (std::uint32_t first : mesh.weld.first_vertex)
+      displacements.push_back(
+          (mesh.rest_from_mesh.linear() * target.displacements[first].cast<double>()).cast<float>());
+    mesh.morph_displacements.push_back(std::move(displacements));
+  }
+
+  WeightRepairs repairs;
+  std::vector<Influence> row;
+  std::size_t unweighted = 0;
+  for (std::uint32_t first : mesh.weld.first_vertex) {
+    row.clear();
+    if (mesh.skinned)
+      for (std::size_t i = source.weights.starts[first]; i < source.weights.starts[first + 1]; ++i)
+        row.push_back({first_binding + source.weights.joints[i], source.weights.values[i]});
+    if (std::none_of(row.begin(), row.end(), [](const Influence& influence) { return influence.weight > 0; })) {
+      row = {{fallback_binding, 1.0f}};
+      if (mesh.skinned) ++unweighted;
+    }
+    append_row(skin_weights_, row, static_cast<std::size_t>(recipe.influences), repairs);
+  }
+  if (unweighted > 0)
+    warnings_.push_back(fmt::format("mesh '{}': {} vertices without weights follow joint '{}'", mesh.name, unweighted,
+                                    skeleton_.joints[static_cast<std::size_t>(bindings_[fallback_binding].joint)].name));
+
+  const NormalSlots slots = normal_slots(source);
+  mesh.slot_group = group_slots(slots, mesh.weld, group_count);
+  mesh.slot_sign.assign(mesh.slot_group.size(), 1.0f);
+  const WeldedTriangles welded = weld_triangles(mesh.weld, source.surface.triangles);
+  for (std::size_t t = 0; t < welded.triangles.size(); ++t) {
+    Triangle triangle, groups;
+    for (std::size_t c = 0; c < 3; ++c) {
+      triangle[c] = static_cast<std::uint32_t>(mesh.first_vertex + welded.triangles[t][c]);
+      const std::uint32_t corner = source.surface.triangle_corners[welded.sources[t]][c];
+      groups[c] = mesh.slot_group[slots.corner_slot[corner]];
+    }
+    triangles_.push_back(triangle);
+    corner_groups.push_back(groups);
+  }
+  meshes_.push_back(std::move(mesh));
+}
+
+void Character::set_normal_signs(const Scene& scene) {
+  std::vector<Vec4f> scratch(normal_solver_->scratch_size());
+  std::vector<Vec3f> normals(normal_solver_->slot_count());
+  normal_solver_->compute(rest_, scratch, normals, Vec3f::Zero());
+  for (std::size_t m = 0; m < meshes_.size(); ++m) {
+    const CharacterMesh& mesh = meshes_[m];
+    const Mat3d rest_from_mesh_normal = mesh.rest_from_mesh.linear().inverse().transpose();
+    const NormalSlots slots = normal_slots(scene.meshes[m]);
+    for (std::size_t s = 0; s < slots.slot_vertex.size(); ++s) {
+      const Vec3f file_normal = (rest_from_mesh_normal * slots.file_normal[s].cast<double>()).cast<float>();
+      if (normals[mesh.slot_group[s]].dot(file_normal) < 0) meshes_[m].slot_sign[s] = -1.0f;
+    }
+  }
+}
+
+bool Character::has_history() const {
+  return std::any_of(layers_.begin(), layers_.end(), [](const auto& layer) { return layer->has_history(); });
+}
+
+}  // namespace sinew

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <sinew/character/layer.h>
+#include <sinew/character/recipe.h>
+#include <sinew/geometry/normals.h>
+#include <sinew/geometry/weld.h>
+#include <sinew/scene/scene.h>
+#include <sinew/skinning/packed_weights.h>
+
+namespace sinew {
+
+/// Ties welded vertices to a joint: their rest position, in the common rest space, follows
+/// world_from_joint · joint_from_rest. Several skins may bind one joint, each with matrices of its own.
+struct Binding {
+  int joint = -1;  ///< of the skeleton; -1: stands still
+  Affine3d joint_from_rest = Affine3d::Identity();
+};
+
+/// One mesh of the scene within the character's welded surface.
+struct CharacterMesh {
+  std::string name;
+  bool skinned = false;
+  int joint = -1;  ///< the joint an unskinned mesh hangs on
+  /// From the file's mesh space to the common rest space; identity for skinned meshes.
+  Affine3d rest_from_mesh = Affine3d::Identity();
+  std::size_t first_vertex = 0;  ///< its welded vertices within Character::rest()
+  Weld weld;                     ///< file vertex to welded vertex, counted from first_vertex
+  std::size_t first_morph_weight = 0;
+  std::vector<std::vector<Vec3f>> morph_displacements;  ///< per target, per welded vertex
+  /// Output normals (scene/normal_slots.h): which smooth group each slot shows, and the sign that makes it agree
+  /// with the file's normal where a file winds its triangles the other way round.
+  std::vector<std::uint32_t> slot_group;
+  std::vector<float> slot_sign;
+};
+
+/// Rest mesh, skeleton, binding and layers, made from a scene and a recipe. Immutable; share it between threads
+/// and performers. All meshes of the scene form one welded surface in one rest space: bind space for skinned
+/// meshes, scene space at rest for the others.
+class Character {
+ public:
+  /// Throws Error when the scene has no mesh, does not hold together (check_scene) or has more than 65 536
+  /// joint bindings, and whatever the recipe's layers throw for characters they cannot serve.
+  static std::shared_ptr<const Character> make(const Scene& scene, const Recipe& recipe);
+
+  const Skeleton& skeleton() const { return skeleton_; }
+  std::span<const Binding> bindings() const { return bindings_; }
+  std::span<const CharacterMesh> meshes() const { return meshes_; }
+  std::span<const Vec3f> rest() const { return rest_; }
+  std::span<const Triangle> triangles() const { return triangles_; }
+  /// One row per welded vertex, none empty; joints are numbers of bindings.
+  const SkinWeights& skin_weights() const { return skin_weights_; }
+  std::shared_ptr<const PackedWeights> weights() const { return packed_weights_; }
+  /// Null when the recipe wants no normals.
+  const NormalSolver* normal_solver() const { return normal_solver_.get(); }
+  std::size_t morph_weight_count() const { return morph_weight_count_; }
+  const Pose& rest_pose() const { return rest_pose_; }
+  std::span<const std::unique_ptr<const Layer>> layers() const { return layers_; }
+  /// Whether any layer has history: frames must then be performed in order.
+  bool has_history() const;
+  /// What had to be mended to make the character, one line each.
+  std::span<const std::string> warnings() const { return warnings_; }
+
+ private:
+  Character() = default;
+  void add_mesh(const Scene& scene, std::size_t mesh_index, const Recipe& recipe,
+                std::vector<Triangle>& corner_groups, std::size_t& group_count);
+  void set_normal_signs(const Scene& scene);
+
+  Skeleton skeleton_;
+  std::vector<Binding> bindings_;
+  std::vector<CharacterMesh> meshes_;
+  std::vector<Vec3f> rest_;
+  std::vector<Triangle> triangles_;
+  SkinWeights skin_weights_;
+  std::shared_ptr<const PackedWeights> packed_weights_;
+  std::unique_ptr<const NormalSolver> normal_solver_;
+  std::size_t morph_weight_count_ = 0;
+  Pose rest_pose_;
+  std::vector<std::unique_ptr<const Layer>> layers_;
+  std::vector<std::string> warnings_;
+};
+
+}  // namespace sinew

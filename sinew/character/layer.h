@@ -1,0 +1,69 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sinew/character/field_visitor.h>
+#include <sinew/core/math.h>
+#include <sinew/skeleton/skeleton.h>
+
+namespace sinew {
+
+class Character;
+
+/// What a layer may know of the frame it deforms.
+struct LayerFrame {
+  const Pose& pose;                            ///< cleaned: finite, unit quaternions
+  std::span<const Affine3d> world_from_joint;  ///< per joint of the skeleton
+  std::span<const Affine3d> posed_from_rest;   ///< per binding of the character, see Character::bindings
+  std::span<const Vec3f> rest;                 ///< welded rest surface with this frame's morph targets
+  double seconds = 0;                          ///< since the performer's last frame
+};
+
+/// What a layer remembers or needs as scratch for one performer.
+class LayerState {
+ public:
+  virtual ~LayerState() = default;
+};
+
+/// Takes the pose and the surface so far and deforms it. Immutable and shared by all performers of a character;
+/// what changes from frame to frame is in the state. A layer never knows which layers stand before it.
+class Layer {
+ public:
+  virtual ~Layer() = default;
+  /// Whether a frame's result depends on earlier frames. Without history frames may be baked in any order.
+  virtual bool has_history() const { return false; }
+  /// May be null for layers that need none.
+  virtual std::unique_ptr<LayerState> make_state() const { return nullptr; }
+  /// `positions` are the welded vertices: what the layer before left (the rest surface for the first), to be
+  /// replaced. Must not throw or allocate.
+  virtual void deform(const LayerFrame& frame, LayerState* state, std::span<Vec3f> positions) const = 0;
+};
+
+/// The settings of one layer in a recipe. Methods with settings derive from it.
+class LayerOptions {
+ public:
+  virtual ~LayerOptions() = default;
+  virtual void visit(FieldVisitor&) {}
+};
+
+/// A deformation method as recipes know it. A new method is registered once, in layer_methods.cpp; recipe, command
+/// line, bench and demo then know it.
+struct LayerMethod {
+  std::string_view name;     ///< in recipes and after --skin
+  std::string_view summary;  ///< one line
+  std::unique_ptr<LayerOptions> (*make_options)();
+  std::unique_ptr<const Layer> (*make_layer)(const LayerOptions& options, const Character& character);
+};
+
+/// All methods of this build.
+std::span<const LayerMethod> layer_methods();
+/// The method of that name, or null.
+const LayerMethod* find_layer_method(std::string_view name);
+/// "lbs, dqs": for messages.
+std::string layer_method_names();
+
+}  // namespace sinew

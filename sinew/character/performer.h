@@ -1,0 +1,59 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <sinew/character/character.h>
+
+namespace sinew {
+
+/// Plays one character: owns the history and the scratch memory. Two performers never touch each other's
+/// memory, so each may run on a thread of its own.
+class Performer {
+ public:
+  explicit Performer(std::shared_ptr<const Character> character);
+
+  /// Deforms the character to `pose`, `seconds` after the last call (for layers with history; 0 is fine). Joints
+  /// whose transform is not finite or absurd (beyond 1e18) take their last good one, so that NaN never comes
+  /// out. A pose with too few joints or morph weights leaves the missing ones at rest. Does not throw or
+  /// allocate.
+  void perform(const Pose& pose, double seconds = 0);
+
+  /// Forgets all history: the next frame is as the first.
+  void reset();
+
+  const Character& character() const { return *character_; }
+  /// The last frame, in scene space: file vertices in file order, of the scene's mesh of that number.
+  std::span<const Vec3f> positions(std::size_t mesh) const;
+  /// One per normal slot (scene/normal_slots.h; the first are the file's vertices); empty when the recipe wants
+  /// no normals.
+  std::span<const Vec3f> normals(std::size_t mesh) const;
+  /// The welded surface that the layers deform.
+  std::span<const Vec3f> welded_positions() const { return positions_; }
+  /// Scene from mesh space in this frame: identity for skinned meshes, the node's transform for others.
+  const Affine3d& scene_from_mesh(std::size_t mesh) const;
+  /// Joints that kept their last good transform in this frame because the pose's was unusable.
+  std::size_t rejected_joints() const { return rejected_joints_; }
+
+ private:
+  void clean_pose(const Pose& pose);
+  void apply_morph_targets();
+  void scatter_positions();
+  void compute_normals();
+
+  std::shared_ptr<const Character> character_;
+  Pose pose_;
+  std::size_t rejected_joints_ = 0;
+  std::vector<Affine3d> world_from_joint_;
+  std::vector<Affine3d> posed_from_rest_;
+  std::vector<Vec3f> morphed_rest_;  // empty without morph targets
+  std::vector<Vec3f> positions_;
+  std::vector<std::unique_ptr<LayerState>> states_;
+  std::vector<std::vector<Vec3f>> file_positions_;  // per mesh; empty where nothing was welded
+  std::vector<Vec4f> normal_scratch_;
+  std::vector<Vec3f> group_normals_;
+  std::vector<std::vector<Vec3f>> slot_normals_;
+};
+
+}  // namespace sinew
