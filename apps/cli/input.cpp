@@ -1,0 +1,24 @@
+#include "apps/cli/input.h"
+
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include <sinew/core/error.h>
+#include <sinew/models/tube.h>
+
+namespace sinew::cli {
+
+Scene open_input(const std::string& input) {
+  constexpr std::string_view kModel = "model:";
+  if (input.starts_with(kModel)) {
+    const std::string name = input.substr(kModel.size());
+    if (name == "tube") return make_tube();
+    throw Error(fmt::format("{}: no such built-in character; there is: tube", input));
+  }
+  Scene scene = read_scene(input);
+  for (const std::string& warning : scene.warnings) fmt::print(stderr, "sinew: warning: {}: {}\n", input, warning);
+  return scene;
+}
+
+}  // namespace sinew::cli

@@ -1,0 +1,259 @@
+// Runs the built program as a user would: arguments in; exit code, stdout, stderr and files out.
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sys/wait.h>
+
+#include <sinew/core/file.h>
+#include <sinew/models/tube.h>
+#include <sinew/scene/gltf.h>
+
+#include "tests/support/assets.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/support/validator.h"
+
+namespace sinew {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Outcome {
+  int exit_code = -1;
+  std::string out;
+  std::string err;
+};
+
+class Cli : public ::testing::Test {
+ protected:
+  Outcome sinew(const std::string& arguments) {
+    const fs::path out = scratch_ / "stdout", err = scratch_ / "stderr";
+    const std::string command =
+        std::string(SINEW_CLI) + " " + arguments + " >" + out.string() + " 2>" + err.string() + " </dev/null";
+    const int status = std::system(command.c_str());
+    Outcome outcome;
+    outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    outcome.out = std::string(as_text(read_file(out)));
+    outcome.err = std::string(as_text(read_file(err)));
+    return outcome;
+  }
+
+  /// Expects exit code 1, one line on stderr that holds `expected`, and nothing new in the directory.
+  void expect_failure(const std::string& arguments, const std::string& expected) {
+    const std::vector<std::string> before = directory_.files();
+    const Outcome outcome = sinew(arguments);
+    EXPECT_EQ(outcome.exit_code, 1) << arguments;
+    EXPECT_NE(outcome.err.find(expected), std::string::npos) << arguments << "\n  said: " << outcome.err;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    EXPECT_EQ(outcome.out, "") << arguments;
+    EXPECT_EQ(directory_.files(), before) << arguments;
+  }
+
+  std::string path(const std::string& name) const { return (directory_ / name).string(); }
+
+  test::TemporaryDirectory directory_;
+  test::TemporaryDirectory scratch_;
+};
+
+TEST_F(Cli, HelpAndVersion) {
+  EXPECT_EQ(sinew("--help").exit_code, 0);
+  EXPECT_NE(sinew("--help").out.find("bake"), std::string::npos);
+  EXPECT_NE(sinew("bake --help").out.find("--clip"), std::string::npos);
+  EXPECT_EQ(sinew("--version").exit_code, 0);
+}
+
+TEST_F(Cli, UsageMistakes) {
+  expect_failure("", "see `sinew --help`");
+  expect_failure("frobnicate", "sinew: ");
+  expect_failure("bake model:tube --clip bend", "--output");
+  expect_failure("bake model:tube -o " + path("a.pc2") + " --clip bend --threads 0", "--threads");
+  expect_failure("bake model:tube -o " + path("a.pc2") + " --clip bend --up x", "--up");
+  expect_failure("bake model:tube -o " + path("a.pc2") + " --clip bend --skin lbs --recipe r.json", "--skin");
+}
+
+TEST_F(Cli, InfoTellsWhatIsThere) {
+  const Outcome text = sinew("info model:tube");
+  EXPECT_EQ(text.exit_code, 0);
+  EXPECT_NE(text.out.find("clip 0 'bend': 5.000 s, 151 frames at 30 fps"), std::string::npos) << text.out;
+  const auto json = nlohmann::json::parse(sinew("info model:tube --json").out);
+  EXPECT_EQ(json["meshes"][0]["watertight"], true);
+  EXPECT_EQ(json["joints"].size(), 3u);
+}
+
+TEST_F(Cli, InfoTellsWhatIsWrong) {
+  write_file(directory_ / "bad.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 9 9 9\nv 5 0 0\nv 6 0 0\nv 7 0 0\n"
+                                     "f 1 2 3\nf 5 6 7\n");
+  const auto json = nlohmann::json::parse(sinew("info " + path("bad.obj") + " --json").out);
+  const auto& mesh = json["meshes"][0];
+  EXPECT_EQ(mesh["open_borders"], 2);
+  EXPECT_EQ(mesh["islands"], 2);
+  EXPECT_EQ(mesh["zero_area_triangles"], 1);
+  EXPECT_EQ(mesh["isolated_vertices"], 1);
+  EXPECT_EQ(mesh["skinned"], false);
+  EXPECT_GE(json["problems"].size(), 5u);
+}
+
+TEST_F(Cli, InfoFindsJointsOutsideAndUnweightedVertices) {
+  Scene scene = make_tube();
+  scene.skins[0].joint_from_mesh[1](1, 3) = -3;  // bound three metres above the tube
+  SkinWeights weights;
+  WeightRepairs repairs;
+  for (std::size_t v = 0; v < scene.meshes[0].weights.rows(); ++v) {
+    std::vector<Influence> row;
+    if (v > 1)
+      for (std::size_t i = scene.meshes[0].weights.starts[v]; i < scene.meshes[0].weights.starts[v + 1]; ++i)
+        row.push_back({scene.meshes[0].weights.joints[i], scene.meshes[0].weights.values[i]});
+    append_row(weights, row, 0, repairs);
+  }
+  scene.meshes[0].weights = weights;
+  write_glb(scene, directory_ / "tube.glb");
+  const auto json = nlohmann::json::parse(sinew("info " + path("tube.glb") + " --json").out);
+  // The writer binds vertices without weights to joint 0, as glTF demands; the joint stays outside.
+  EXPECT_EQ(json["meshes"][0]["joints_outside"], nlohmann::json({"upper", "lower"})) << json["meshes"][0].dump();
+}
+
+TEST_F(Cli, BakesEveryFormat) {
+  for (const char* name : {"a.pc2", "a.mdd", "a.glb", "a.obj"}) {
+    const Outcome outcome = sinew("bake model:tube --clip bend --frames 3-5 --json -o " + path(name));
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const auto json = nlohmann::json::parse(outcome.out);
+    EXPECT_EQ(json["frames"], 3);
+    EXPECT_EQ(json["first_frame"], 3);
+    for (const auto& output : json["outputs"]) EXPECT_TRUE(fs::exists(output.get<std::string>())) << output;
+  }
+  EXPECT_EQ(directory_.files(), (std::vector<std::string>{"a.glb", "a.mdd", "a.pc2", "a_0003.obj", "a_0004.obj",
+                                                          "a_0005.obj"}));
+  const std::size_t vertices = 64 * 32 + 2;
+  EXPECT_EQ(fs::file_size(directory_ / "a.pc2"), 32 + 3 * vertices * 12);
+  EXPECT_EQ(fs::file_size(directory_ / "a.mdd"), 8 + 3 * 4 + 3 * vertices * 12);
+  test::expect_valid(directory_ / "a.glb");
+}
+
+TEST_F(Cli, PartOfABakeEqualsTheWhole) {
+  ASSERT_EQ(sinew("bake model:tube --clip bend -o " + path("all.pc2")).exit_code, 0);
+  ASSERT_EQ(sinew("bake model:tube --clip bend --frames 10-12 --threads 1 -o " + path("part.pc2")).exit_code, 0);
+  const auto all = read_file(directory_ / "all.pc2"), part = read_file(directory_ / "part.pc2");
+  const std::size_t frame = (64 * 32 + 2) * 12;
+  ASSERT_EQ(all.size(), 32 + 151 * frame);
+  ASSERT_EQ(part.size(), 32 + 3 * frame);
+  EXPECT_TRUE(std::equal(part.begin() + 32, part.end(), all.begin() + 32 + 10 * frame));
+}
+
+TEST_F(Cli, PoseTurnsAJoint) {
+  // The clip's own frame 90 turns the joint by 90° about z; the pose does the same from rest.
+  ASSERT_EQ(sinew("bake model:tube --clip bend --frames 90 -o " + path("clip.pc2")).exit_code, 0);
+  ASSERT_EQ(sinew("bake model:tube --clip bend --frames 0 --pose upper=0,0,90 -o " + path("pose.pc2")).exit_code, 0);
+  const auto clip = read_file(directory_ / "clip.pc2"), pose = read_file(directory_ / "pose.pc2");
+  ASSERT_EQ(clip.size(), pose.size());
+  const auto value = [](const std::vector<std::byte>& bytes, std::size_t i) {
+    float number;
+    std::memcpy(&number, bytes.data() + 32 + 4 * i, 4);
+    return number;
+  };
+  for (std::size_t i = 0; i < (clip.size() - 32) / 4; ++i) ASSERT_NEAR(value(clip, i), value(pose, i), 1e-5);
+}
+
+TEST_F(Cli, BakeMistakes) {
+  const std::string to = " -o " + path("a.pc2");
+  expect_failure("bake model:tube" + to, "choose one with --clip: 0 'bend', 1 'twist'");
+  expect_failure("bake model:tube --clip wave" + to, "has no clip 'wave'");
+  expect_failure("bake model:tube --clip 2" + to, "has no clip '2'");
+  expect_failure("bake model:teapot" + to, "no such built-in character");
+  expect_failure("bake nothing.glb" + to, "nothing.glb: no such file");
+  expect_failure("bake nothing.xyz" + to, "nothing.xyz: no such file");
+  expect_failure("bake model:tube --clip bend -o " + path("a.xyz"), ".xyz");
+  expect_failure("bake model:tube --clip bend -o " + path("no/such/a.pc2"), "does not exist");
+  expect_failure("bake model:tube --clip bend --skin foo" + to, "'foo' is not a method; allowed are: lbs, dqs");
+  expect_failure("bake model:tube --clip bend --recipe missing.json" + to, "missing.json: no such file");
+  for (const char* frames : {"x", "5-3", "0-151", "3-", "-3", "1-2-3"})
+    expect_failure(std::string("bake model:tube --clip bend --frames=") + frames + to, "--frames");
+  for (const char* pose : {"upper", "upper=1,2", "upper=1,2,3,4", "upper=a,b,c", "upper=1,2,nan", "elbow=0,0,0"})
+    expect_failure(std::string("bake model:tube --clip bend --pose ") + pose + to, "--pose");
+}
+
+TEST_F(Cli, DamagedFilesGiveOneLine) {
+  write_glb(make_tube(), directory_ / "tube.glb");
+  std::vector<std::byte> bytes = read_file(directory_ / "tube.glb");
+  for (const std::size_t size : {std::size_t{0}, std::size_t{11}, std::size_t{100}, bytes.size() / 2, bytes.size() - 1}) {
+    write_file(directory_ / "cut.glb", as_text(std::span(bytes).first(size)));
+    expect_failure("bake " + path("cut.glb") + " --clip bend -o " + path("a.pc2"), "cut.glb: ");
+    expect_failure("info " + path("cut.glb"), "cut.glb: ");
+  }
+  write_file(directory_ / "text.glb", "not a glTF file at all");
+  expect_failure("info " + path("text.glb"), "text.glb: ");
+}
+
+TEST_F(Cli, RecipeFileIsUsed) {
+  write_file(directory_ / "r.json", R"({"layers": ["lbs"], "normals": false})");
+  ASSERT_EQ(sinew("bake model:tube --clip bend --frames 90 --recipe " + path("r.json") + " -o " + path("r.pc2")).exit_code, 0);
+  ASSERT_EQ(sinew("bake model:tube --clip bend --frames 90 --skin lbs -o " + path("l.pc2")).exit_code, 0);
+  ASSERT_EQ(sinew("bake model:tube --clip bend --frames 90 --skin dqs -o " + path("d.pc2")).exit_code, 0);
+  EXPECT_TRUE(read_file(directory_ / "r.pc2") == read_file(directory_ / "l.pc2"));
+  EXPECT_FALSE(read_file(directory_ / "d.pc2") == read_file(directory_ / "l.pc2"));
+  write_file(directory_ / "bad.json", R"({"layer": []})");
+  expect_failure("bake model:tube --clip bend --recipe " + path("bad.json") + " -o " + path("a.pc2"),
+                 "'layer' is not a field");
+}
+
+TEST_F(Cli, MotionFromAnotherFile) {
+  write_file(directory_ / "turn.bvh",
+             "HIERARCHY\nROOT lower\n{\nOFFSET -1 0 0\nCHANNELS 3 Zrotation Xrotation Yrotation\nJOINT upper\n{\n"
+             "OFFSET 1 0 0\nCHANNELS 3 Zrotation Xrotation Yrotation\nEnd Site\n{\nOFFSET 1 0 0\n}\n}\n}\n"
+             "MOTION\nFrames: 2\nFrame Time: 0.0333333\n0 0 0 0 0 0\n0 0 0 90 0 0\n");
+  ASSERT_EQ(sinew("bake model:tube --motion " + path("turn.bvh") + " --frames 1 -o " + path("bvh.pc2")).exit_code, 0);
+  ASSERT_EQ(sinew("bake model:tube --clip bend --frames 90 -o " + path("clip.pc2")).exit_code, 0);
+  const auto bvh = read_file(directory_ / "bvh.pc2"), clip = read_file(directory_ / "clip.pc2");
+  ASSERT_EQ(bvh.size(), clip.size());
+  for (std::size_t i = 32; i + 4 <= clip.size(); i += 4) {
+    float a, b;
+    std::memcpy(&a, bvh.data() + i, 4);
+    std::memcpy(&b, clip.data() + i, 4);
+    ASSERT_NEAR(a, b, 1e-4);
+  }
+}
+
+TEST_F(Cli, RecipeVerbListsFields) {
+  const Outcome text = sinew("recipe");
+  EXPECT_EQ(text.exit_code, 0);
+  EXPECT_NE(text.out.find("weld_tolerance"), std::string::npos);
+  EXPECT_EQ(nlohmann::json::parse(sinew("recipe --json").out)["layers"].size(), 2u);
+}
+
+TEST_F(Cli, BenchReportsHashesThatThreadsAgreeOn) {
+  const auto json = nlohmann::json::parse(sinew("bench --json --repeats 1").out);
+  std::map<std::string, std::string> hashes;
+  for (const auto& entry : json["cases"]) {
+    const std::string what = entry["method"].get<std::string>() + entry["output"].get<std::string>() +
+                             std::to_string(entry["vertices"].get<int>());
+    const std::string hash = entry["hash"];
+    const auto [found, added] = hashes.try_emplace(what, hash);
+    if (!added) EXPECT_EQ(found->second, hash) << what;
+  }
+  EXPECT_EQ(hashes.size(), 12u);
+}
+
+TEST_F(Cli, DemoWritesGlbAndCaches) {
+  ASSERT_EQ(sinew("demo -o " + path("demo")).exit_code, 0);
+  for (const char* name : {"tube.glb", "tube_bend_lbs.glb", "tube_bend_dqs.glb", "tube_twist_dqs.pc2"})
+    EXPECT_TRUE(fs::exists(directory_ / ("demo/" + std::string(name)))) << name;
+  test::expect_valid(directory_ / "demo/tube.glb");
+  test::expect_valid(directory_ / "demo/tube_bend_dqs.glb");
+}
+
+TEST_F(Cli, RealCharactersBakeAndValidate) {
+  for (const char* name : {"human.glb", "fox.glb", "rigged_figure.glb"}) {
+    const auto file = test::asset(name);
+    if (!file) GTEST_SKIP() << test::missing_asset(name);
+    const Outcome outcome =
+        sinew("bake " + file->string() + " --clip 0 --frames 0-4 -o " + path(std::string("out_") + name));
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    test::expect_valid(directory_ / (std::string("out_") + name));
+  }
+}
+
+}  // namespace
+}  // namespace sinew
