@@ -1,0 +1,18 @@
+# Installs the build tree into a scratch prefix, builds the consumer against it and runs it.
+foreach(variable BUILD_DIR SOURCE_DIR SCRATCH_DIR CXX_COMPILER LINK_FLAGS)
+  if(NOT DEFINED ${variable})
+    message(FATAL_ERROR "${variable} is not set")
+  endif()
+endforeach()
+function(run_step)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "${ARGN} failed:\n${output}")
+  endif()
+endfunction()
+file(REMOVE_RECURSE ${SCRATCH_DIR})
+run_step(${CMAKE_COMMAND} --install ${BUILD_DIR} --prefix ${SCRATCH_DIR}/prefix)
+run_step(${CMAKE_COMMAND} -S ${SOURCE_DIR} -B ${SCRATCH_DIR}/build -G Ninja -DCMAKE_CXX_COMPILER=${CXX_COMPILER}
+         -DCMAKE_PREFIX_PATH=${SCRATCH_DIR}/prefix -DCMAKE_EXE_LINKER_FLAGS=${LINK_FLAGS})
+run_step(${CMAKE_COMMAND} --build ${SCRATCH_DIR}/build)
+run_step(${SCRATCH_DIR}/build/consumer)

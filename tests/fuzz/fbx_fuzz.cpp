@@ -1,0 +1,17 @@
+// Bytes as FBX: what is wrong must come out as sinew::Error and nothing else. Assimp works in a process of its
+// own, here as in the library, so its crashes are errors too.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <sinew/core/error.h>
+#include <sinew/scene/assimp_import.h>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  try {
+    sinew::parse_assimp(std::as_bytes(std::span(data, size)), "fuzz.fbx", "fbx");
+  } catch (const sinew::Error&) {
+  }
+  return 0;
+}
