@@ -122,7 +122,7 @@ std::vector<Clip> retargeted_clips(const std::string& file, const Scene& scene) 
 }  // namespace
 
 int run_bake(const BakeCommand& command) {
-  const Recipe recipe = choose_recipe(command);
+  Recipe recipe = choose_recipe(command);
   Scene scene = open_input(command.input);
   if (!command.motion.empty()) scene.clips = retargeted_clips(command.motion, scene);
   const Clip* clip = choose_clip(scene.clips, command.clip, command.motion.empty() ? command.input : command.motion);
@@ -138,10 +138,11 @@ int run_bake(const BakeCommand& command) {
   format.up_axis = command.up;
   if (clip != nullptr && !clip->name.empty()) format.clip_name = clip->name;
 
+  const std::unique_ptr<FrameWriter> writer = make_frame_writer(scene, command.output, format);
+  recipe.normals = recipe.normals && writer->wants_normals();
   const std::shared_ptr<const Character> character = Character::make(scene, recipe);
   for (const std::string& warning : character->warnings())
     fmt::print(stderr, "sinew: warning: {}: {}\n", command.input, warning);
-  const std::unique_ptr<FrameWriter> writer = make_frame_writer(scene, command.output, format);
 
   BakeOptions options;
   options.first_frame = range.first;

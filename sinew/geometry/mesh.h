@@ -48,7 +48,8 @@ struct Mesh {
 
 /// A mesh with its polygons triangulated: triangles as they are, convex polygons as a fan, concave ones by
 /// ear clipping in their own plane. Polygons with fewer than three corners give no triangle. Throws Error
-/// when a corner names a vertex that does not exist or a position is not finite.
+/// when a corner names a vertex that does not exist, a position is not finite, or a concave polygon has more
+/// than 16 384 corners.
 Mesh make_mesh(std::vector<Vec3f> positions, Polygons polygons);
 
 /// The same for a plain triangle list.

@@ -37,8 +37,8 @@ struct TopologyReport {
   std::size_t isolated_vertices = 0;      ///< in no triangle
   std::size_t non_manifold_vertices = 0;  ///< their triangles do not form one fan that faces one side
   std::size_t triangles = 0;
-  std::size_t repeated_corner_triangles =
-      0;                                ///< two corners name one vertex; left out of all counts of edges
+  /// Two corners name one vertex; left out of all counts of edges.
+  std::size_t repeated_corner_triangles = 0;
   std::size_t zero_area_triangles = 0;  ///< corners exactly on a line, the repeated ones included
   std::size_t duplicate_triangles = 0;  ///< the same three vertices as an earlier one, in any order
   std::size_t edges = 0;

@@ -32,6 +32,8 @@ struct FrameWriterOptions {
 class FrameWriter {
  public:
   virtual ~FrameWriter() = default;
+  /// Whether frames need normals; a bake to a point cache can spare their cost.
+  virtual bool wants_normals() const { return true; }
   /// Frames come in order; meshes in scene order.
   virtual void write_frame(std::span<const MeshFrame> meshes) = 0;
   virtual void finish() = 0;

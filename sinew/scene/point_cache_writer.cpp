@@ -112,6 +112,7 @@ class PointCacheWriter final : public FrameWriter {
     for (const std::unique_ptr<AtomicFile>& file : files_) file->commit();
   }
 
+  bool wants_normals() const override { return false; }
   std::vector<std::filesystem::path> outputs() const override { return paths_; }
 
  private:

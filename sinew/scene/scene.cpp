@@ -44,6 +44,9 @@ Scene read_scene(const std::filesystem::path& path) {
 
 namespace {
 
+// Beyond it, products of positions and transforms no longer fit a float.
+constexpr float kFarthest = 1e18f;
+
 void check_corner_values(std::size_t corner_count, std::size_t value_count,
                          const std::vector<std::uint32_t>& corners, const std::string& where) {
   if (corners.empty()) return;
@@ -80,6 +83,8 @@ void check_mesh(const Scene& scene, const SceneMesh& mesh, const std::string& wh
   for (std::size_t v = 0; v < vertices; ++v)
     if (!mesh.surface.positions[v].allFinite())
       throw Error(fmt::format("{}: position {} is not finite", where, v));
+    else if (mesh.surface.positions[v].cwiseAbs().maxCoeff() > kFarthest)
+      throw Error(fmt::format("{}: position {} is more than 1e18 m from the origin", where, v));
   for (std::uint32_t corner : mesh.surface.polygons.corners)
     if (corner >= vertices) throw Error(fmt::format("{}: vertex {} does not exist ({})", where, corner, vertices));
   if (mesh.surface.triangles.size() != mesh.surface.triangle_corners.size())

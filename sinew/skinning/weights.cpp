@@ -22,8 +22,9 @@ void append_row(SkinWeights& weights, std::span<Influence> row, std::size_t max_
     }
   }
   row = row.first(kept);
-  std::stable_sort(row.begin(), row.end(),
-                   [](const Influence& a, const Influence& b) { return a.weight > b.weight; });
+  std::sort(row.begin(), row.end(), [](const Influence& a, const Influence& b) {
+    return a.weight != b.weight ? a.weight > b.weight : a.joint < b.joint;
+  });
   double sum = 0;
   for (const Influence& influence : row) sum += influence.weight;
   if (max_influences > 0 && row.size() > max_influences) {

@@ -1,4 +1,6 @@
 // Sinew's LBS and DQS on a real character against Blender 3.4's, vertex by vertex.
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include <sinew/character/performer.h>
@@ -28,7 +30,7 @@ void compare(const std::string& method, const std::string& expected_file) {
   float worst = 0;
   for (std::size_t v = 0; v < positions.size(); ++v)
     worst = std::max(worst, (positions[v] - performer.positions(0)[v]).norm());
-  RecordProperty("worst_metres", std::to_string(worst));
+  ::testing::Test::RecordProperty("worst_metres", std::to_string(worst));
   EXPECT_LT(worst, 1e-5f);
 }
 

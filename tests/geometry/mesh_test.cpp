@@ -256,6 +256,33 @@ TEST(MakeMesh, StarShapedPolygonsAreTiled) {
   }));
 }
 
+TEST(MakeMesh, RaggedBandsAreTiled) {
+  // Two ragged borders, one above the other, each tooth reaching into a gap of the other side. Integer
+  // coordinates: areas are exact.
+  std::uint64_t state = 3;
+  const auto next = [&](int range) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<float>((state >> 33) % static_cast<std::uint64_t>(range));
+  };
+  for (int round = 0; round < 300; ++round) {
+    const int n = 4 + round % 40;
+    std::vector<Vec3f> lower, band;
+    for (int i = 0; i < n; ++i) lower.push_back({static_cast<float>(3 * i), next(1000), 0});
+    band = lower;
+    for (int i = n - 1; i >= 0; --i) band.push_back(lower[i] + Vec3f(0, 1 + next(20), 0));
+    const Mesh mesh = make_mesh(band, whole_polygon(band.size()));
+    double area = 0, sum = 0;
+    for (std::size_t i = 0; i < band.size(); ++i)
+      area += 0.5 * band[i].cast<double>().cross(band[(i + 1) % band.size()].cast<double>()).z();
+    ASSERT_EQ(mesh.triangles.size(), band.size() - 2);
+    for (std::size_t t = 0; t < mesh.triangles.size(); ++t) {
+      ASSERT_GT(area_of(mesh, t), 0) << "round " << round;
+      sum += area_of(mesh, t);
+    }
+    ASSERT_EQ(sum, area);
+  }
+}
+
 TEST(MakeMesh, RejectsHugeConcavePolygonsOnly) {
   std::vector<Vec3f> positions;
   for (int i = 0; i < 20000; ++i) {

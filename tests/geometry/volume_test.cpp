@@ -48,14 +48,21 @@ TEST(Volume, TorusAndTube) {
 }
 
 TEST(Volume, DoesNotLoseDigitsFarFromTheOrigin) {
-  const Vec3f shift(1e5f, -3e5f, 2e5f);
+  const Vec3f shift(37, -53, 71);
   const Mesh far = test::moved(test::make_icosphere(3), shift);
   const Mesh near = test::moved(far, -shift);  // exact: the rounding was done on the way out
   const double volume = enclosed_volume(near.view()), area = surface_area(near.view());
-  EXPECT_NEAR(enclosed_volume(far.view()), volume, 1e-12 * volume);
-  EXPECT_NEAR(surface_area(far.view()), area, 1e-12 * area);
+  EXPECT_NEAR(enclosed_volume(far.view()), volume, 2e-15 * volume);
+  EXPECT_NEAR(surface_area(far.view()), area, 2e-15 * area);
   EXPECT_LT((surface_centroid(far.view()) - shift.cast<double>() - surface_centroid(near.view())).norm(),
             1e-9);
+}
+
+TEST(Volume, OpenSurfacesMayMoveToo) {
+  const Mesh tube = test::make_tube(8, 2, 0.5f, 4);
+  const double volume = enclosed_volume(tube.view());
+  EXPECT_GT(volume, 1);
+  EXPECT_NEAR(enclosed_volume(test::moved(tube, {8, -16, 4}).view()), volume, 1e-5);
 }
 
 TEST(Volume, ExtremeSizes) {

@@ -105,7 +105,35 @@ TEST(AssimpImport, FbxWithZUpStandsUpright) {
 TEST(AssimpImport, FbxBinaryOfBothWidths) {
   const RiggedTube tube = test::make_rigged_tube();
   for (const std::uint32_t version : {7400u, 7500u})
-    expect_tube(parse(test::fbx_binary(test::tube_fbx(tube), version), "fbx"), tube);
+    for (const bool packed : {false, true})
+      expect_tube(parse(test::fbx_binary(test::tube_fbx(tube), version, packed), "fbx"), tube);
+}
+
+TEST(AssimpImport, FbxJointsMayBeTurnedBeforeTheyRotate) {
+  // As Maya and Mixamo write them: the joint's frame is in PreRotation, its curves start from zero.
+  const RiggedTube tube = test::make_rigged_tube();
+  FbxNode file = test::tube_fbx(tube);
+  FbxNode& upper = file.child("Objects").children[3];
+  ASSERT_EQ(std::get<std::string>(upper.values[1]), "Model::Upper");
+  const std::string flag = "A";
+  upper.child("Properties70")
+      .children.push_back(
+          {"P", {std::string("RotationActive"), std::string("bool"), std::string(), flag, 1}, {}});
+  upper.child("Properties70")
+      .children.push_back(
+          {"P",
+           {std::string("PreRotation"), std::string("Vector3D"), std::string("Vector"), flag, 0.0, 90.0, 0.0},
+           {}});
+  // A quarter turn about y: x goes to -z, and the scene's z axis is the joint's -x.
+  FbxNode& cluster = file.child("Objects").children[6];
+  using Matrix = std::vector<double>;
+  cluster.child("TransformLink").values = {Matrix{0, 0, -1, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 100, 0, 1}};
+  cluster.child("Transform").values = {Matrix{0, 0, 1, 0, 0, 1, 0, 0, -1, 0, 0, 0, 0, -100, 25, 1}};
+  file.child("Objects").children[10].child("KeyValueFloat").values = {std::vector<float>{0, -45, -90}};
+  file.child("Connections").children.back().values.back() = std::string("d|X");
+  const Scene scene = parse(test::fbx_text(file), "fbx");
+  expect_tube(scene, tube);
+  EXPECT_EQ(scene.skeleton.size(), 3u);  // pivots are no joints
 }
 
 TEST(AssimpImport, FbxTextAndBinaryGiveTheSameScene) {

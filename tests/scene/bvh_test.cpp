@@ -79,7 +79,7 @@ TEST(Bvh, MotionFollowsTheDeclaredOrder) {
 
 TEST(Bvh, QuaternionsAreContinuous) {
   std::string motion = "MOTION\nFrames: 40\nFrame Time: 0.1\n";
-  for (int k = 0; k < 40; ++k) motion += "0 0 0 " + std::to_string(25 * k) + " 0 0 0 0\n";
+  for (int k = 0; k < 40; ++k) motion += "0 0 0 " + std::to_string(25 * k % 360) + " 0 0 0 0\n";
   const Scene scene = parse_bvh(kHierarchy + motion, "walk.bvh");
   for (const Channel& channel : scene.clips[0].channels) {
     if (channel.path != ChannelPath::rotation) continue;

@@ -279,6 +279,7 @@ TEST(GlbFrameWriter, UnknownExtensionsKeepAllData) {
   Frames(scene, 2).write(*make_frame_writer(scene, directory / "out.glb", frames(2)));
   expect_valid(directory / "out.glb", true);
   const Json json = read_gltf_document(directory / "out.glb").json;
+  ASSERT_GT(json["accessors"].size(), 12u);
   EXPECT_EQ(json["accessors"][12], scene.document->json["accessors"][12]);
   EXPECT_EQ(json["nodes"][1]["extensions"], scene.document->json["nodes"][1]["extensions"]);
 }

@@ -64,7 +64,7 @@ TEST(ObjReader, FreeForm) {
   // Byte order mark, CRLF, tabs, indentation, comments, continued lines, plus signs, exponents, no last
   // newline.
   const std::string text =
-      "\xEF\xBB\xBF# made by C:\\tools\\\r\n\tv  +0 0\t0 # here\r\n v 1e0 0 0\r\nv 1 \\\r\n 1 \\\n 0\r\n\r\n"
+      "\xEF\xBB\xBFv  +0 0\t0 # here\r\n# made by C:\\tools\\\r\n \tv 1e0 0 0\r\nv 1 \\\r\n 1 \\\n 0\r\n\r\n"
       "v 0 .5 -1.5E-1\nf 1 2\\\n 3 4";
   const Scene scene = parse_obj(text, "body.obj");
   const Mesh& surface = scene.meshes[0].surface;
@@ -72,6 +72,7 @@ TEST(ObjReader, FreeForm) {
   EXPECT_EQ(surface.positions[1], Vec3f(1, 0, 0));
   EXPECT_EQ(surface.positions[2], Vec3f(1, 1, 0));
   EXPECT_EQ(surface.positions[3], Vec3f(0, 0.5f, -0.15f));
+  EXPECT_TRUE(scene.warnings.empty());
   EXPECT_EQ(surface.polygons.corners, (std::vector<std::uint32_t>{0, 1, 2, 3}));
 }
 

@@ -162,7 +162,30 @@ void put(std::string& out, const T& value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-std::string binary_value(const FbxNode::Value& value) {
+/// A zlib stream (RFC 1950) of stored blocks: no smaller than its content, but any reader must take it.
+std::string zlib_stream(std::string_view content) {
+  std::string out("\x78\x01", 2);
+  std::uint32_t a = 1, b = 0;
+  for (const char c : content) {
+    a = (a + static_cast<unsigned char>(c)) % 65521;
+    b = (b + a) % 65521;
+  }
+  do {
+    const std::string_view block = content.substr(0, 65535);
+    content.remove_prefix(block.size());
+    out += content.empty() ? '\1' : '\0';
+    put(out, static_cast<std::uint16_t>(block.size()));
+    put(out, static_cast<std::uint16_t>(~block.size()));
+    out += block;
+  } while (!content.empty());
+  for (const std::uint32_t word : {b, a}) {
+    out += static_cast<char>(word >> 8);
+    out += static_cast<char>(word);
+  }
+  return out;
+}
+
+std::string binary_value(const FbxNode::Value& value, bool packed) {
   std::string out;
   std::visit(
       [&](const auto& v) {
@@ -184,19 +207,21 @@ std::string binary_value(const FbxNode::Value& value) {
                  : std::is_same_v<Item, float> ? 'f'
                  : sizeof(Item) == 8           ? 'l'
                                                : 'i';
+          std::string content(reinterpret_cast<const char*>(v.data()), v.size() * sizeof(Item));
+          if (packed) content = zlib_stream(content);
           put(out, static_cast<std::uint32_t>(v.size()));
-          put(out, std::uint32_t{0});
-          put(out, static_cast<std::uint32_t>(v.size() * sizeof(Item)));
-          out.append(reinterpret_cast<const char*>(v.data()), v.size() * sizeof(Item));
+          put(out, std::uint32_t{packed});
+          put(out, static_cast<std::uint32_t>(content.size()));
+          out += content;
         }
       },
       value);
   return out;
 }
 
-void write_binary(const FbxNode& node, bool wide, std::string& out) {
+void write_binary(const FbxNode& node, bool wide, bool packed, std::string& out) {
   std::string values;
-  for (const FbxNode::Value& value : node.values) values += binary_value(value);
+  for (const FbxNode::Value& value : node.values) values += binary_value(value, packed);
   const std::size_t start = out.size();
   const auto put_word = [&](std::uint64_t word) {
     if (wide)
@@ -210,7 +235,7 @@ void write_binary(const FbxNode& node, bool wide, std::string& out) {
   put(out, static_cast<std::uint8_t>(node.name.size()));
   out += node.name + values;
   if (!node.children.empty() || node.values.empty()) {
-    for (const FbxNode& child : node.children) write_binary(child, wide, out);
+    for (const FbxNode& child : node.children) write_binary(child, wide, packed, out);
     out.append(wide ? 25 : 13, '\0');
   }
   const std::uint64_t end = out.size();
@@ -295,11 +320,11 @@ std::string fbx_text(const FbxNode& root) {
   return out;
 }
 
-std::string fbx_binary(const FbxNode& root, std::uint32_t version) {
+std::string fbx_binary(const FbxNode& root, std::uint32_t version, bool packed) {
   std::string out("Kaydara FBX Binary  \0\x1a\0", 23);
   put(out, version);
   const bool wide = version >= 7500;
-  for (const FbxNode& node : root.children) write_binary(node, wide, out);
+  for (const FbxNode& node : root.children) write_binary(node, wide, packed, out);
   out.append(wide ? 25 : 13, '\0');
   out.append(160, '\0');  // a footer, which no reader reads
   return out;

@@ -28,7 +28,7 @@ struct FbxNode {
 FbxNode tube_fbx(const RiggedTube& tube, const TubeFileOptions& options = {});
 
 std::string fbx_text(const FbxNode& root);
-/// Uncompressed binary; versions from 7500 on use 64-bit offsets.
-std::string fbx_binary(const FbxNode& root, std::uint32_t version = 7400);
+/// Binary; versions from 7500 on use 64-bit offsets. With `packed`, arrays are zlib streams.
+std::string fbx_binary(const FbxNode& root, std::uint32_t version = 7400, bool packed = false);
 
 }  // namespace sinew::test
