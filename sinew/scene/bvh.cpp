@@ -1,7 +1,6 @@
 #include <sinew/scene/bvh.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <charconv>
 #include <cmath>

@@ -1,9 +1,7 @@
 #include <sinew/scene/import_conversion.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <unordered_map>
 
