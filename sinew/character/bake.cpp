@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cassert>
 
-#include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
 #include <sinew/character/performer.h>
+#include <sinew/core/parallel.h>
 
 namespace sinew {
 
@@ -59,7 +59,7 @@ BakeReport bake(const std::shared_ptr<const Character>& character, const BakeOpt
     if (count == 1) {
       performers[0].perform(poses[0], done == 0 ? 0 : seconds);
     } else {
-      tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) { performers[i].perform(poses[i]); });
+      parallel_blocks(count, 1, [&](std::size_t i, std::size_t) { performers[i].perform(poses[i]); });
     }
     for (std::size_t i = 0; i < count; ++i) {
       report.rejected_joints += performers[i].rejected_joints();

@@ -4,8 +4,8 @@
 #include <limits>
 
 #include <gtest/gtest.h>
-#include <tbb/parallel_for.h>
 
+#include <sinew/core/parallel.h>
 #include <sinew/models/tube.h>
 
 #include "tests/reference/skinning.h"
@@ -106,7 +106,7 @@ TEST(Performer, ManyPerformersShareOneCharacter) {
   }
   std::vector<Performer> performers;
   for (std::size_t i = 0; i < kPerformers; ++i) performers.emplace_back(character);
-  tbb::parallel_for(std::size_t{0}, kPerformers, [&](std::size_t i) {
+  parallel_blocks(kPerformers, 1, [&](std::size_t i, std::size_t) {
     for (int frame = 0; frame < 5; ++frame) performers[i].perform(bent(*character, 0.3f * i));
     together[i] = copy(performers[i].positions(0));
   });
