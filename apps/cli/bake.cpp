@@ -41,7 +41,8 @@ JointTurn parse_pose(const std::string& text, const Scene& scene) {
     if (error != std::errc() || !std::isfinite(angles[axis]) || std::abs(angles[axis]) > 1e6)
       return fail("expected three angles in degrees");
     const bool separator = rest != end && *rest == ',';
-    if (separator != (axis < 2) || (axis == 2 && rest != end)) return fail("expected three angles in degrees");
+    if (separator != (axis < 2) || (axis == 2 && rest != end))
+      return fail("expected three angles in degrees");
     at = rest + 1;
   }
   const auto turn = [&](int axis) {
@@ -54,7 +55,8 @@ JointTurn parse_pose(const std::string& text, const Scene& scene) {
 const Clip* choose_clip(const std::vector<Clip>& clips, const std::string& wanted, const std::string& file) {
   const auto list = [&] {
     std::string names;
-    for (std::size_t c = 0; c < clips.size(); ++c) names += fmt::format("{}{} '{}'", c > 0 ? ", " : "", c, clips[c].name);
+    for (std::size_t c = 0; c < clips.size(); ++c)
+      names += fmt::format("{}{} '{}'", c > 0 ? ", " : "", c, clips[c].name);
     return names;
   };
   if (wanted.empty()) {
@@ -66,7 +68,8 @@ const Clip* choose_clip(const std::vector<Clip>& clips, const std::string& wante
     if (clip.name == wanted) return &clip;
   std::size_t number = 0;
   const auto [rest, error] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), number);
-  if (error == std::errc() && rest == wanted.data() + wanted.size() && number < clips.size()) return &clips[number];
+  if (error == std::errc() && rest == wanted.data() + wanted.size() && number < clips.size())
+    return &clips[number];
   if (clips.empty()) throw Error(fmt::format("{}: has no clip '{}': it has no clips", file, wanted));
   throw Error(fmt::format("{}: has no clip '{}'; it has: {}", file, wanted, list()));
 }
@@ -112,8 +115,10 @@ std::vector<Clip> retargeted_clips(const std::string& file, const Scene& scene) 
     clips.push_back(retarget_clip(motion.skeleton, clip, scene.skeleton, &report));
     if (!report.sources_without_partner.empty()) {
       std::string names;
-      for (const std::string& name : report.sources_without_partner) names += (names.empty() ? "" : ", ") + name;
-      fmt::print(stderr, "sinew: warning: {}: clip '{}': no partner in the character for: {}\n", file, clip.name, names);
+      for (const std::string& name : report.sources_without_partner)
+        names += (names.empty() ? "" : ", ") + name;
+      fmt::print(stderr, "sinew: warning: {}: clip '{}': no partner in the character for: {}\n", file,
+                 clip.name, names);
     }
   }
   return clips;
@@ -125,7 +130,8 @@ int run_bake(const BakeCommand& command) {
   Recipe recipe = choose_recipe(command);
   Scene scene = open_input(command.input);
   if (!command.motion.empty()) scene.clips = retargeted_clips(command.motion, scene);
-  const Clip* clip = choose_clip(scene.clips, command.clip, command.motion.empty() ? command.input : command.motion);
+  const Clip* clip =
+      choose_clip(scene.clips, command.clip, command.motion.empty() ? command.input : command.motion);
   std::vector<JointTurn> turns;
   for (const std::string& pose : command.poses) turns.push_back(parse_pose(pose, scene));
 
@@ -176,9 +182,10 @@ int run_bake(const BakeCommand& command) {
     fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   } else {
     const auto outputs = writer->outputs();
-    fmt::print(stderr, "{} frame{} at {} fps: {}{}\n", report.frames, report.frames == 1 ? "" : "s", fps,
-               outputs.front().string(),
-               outputs.size() > 1 ? fmt::format(" … {} ({} files)", outputs.back().string(), outputs.size()) : "");
+    fmt::print(
+        stderr, "{} frame{} at {} fps: {}{}\n", report.frames, report.frames == 1 ? "" : "s", fps,
+        outputs.front().string(),
+        outputs.size() > 1 ? fmt::format(" … {} ({} files)", outputs.back().string(), outputs.size()) : "");
   }
   return 0;
 }

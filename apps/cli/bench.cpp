@@ -10,8 +10,8 @@
 #include <numbers>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <tbb/task_arena.h>
+#include <nlohmann/json.hpp>
 
 #include <sinew/core/simd.h>
 #include <sinew/geometry/normals.h>
@@ -52,7 +52,8 @@ Workload make_workload(std::size_t vertex_count) {
       Influence row[4];
       for (int k = 0; k < 4; ++k) {
         const int joint = static_cast<int>(place) + k;
-        row[k] = {static_cast<std::uint32_t>(joint), static_cast<float>(std::exp(-std::abs(place + 1.5 - joint)))};
+        row[k] = {static_cast<std::uint32_t>(joint),
+                  static_cast<float>(std::exp(-std::abs(place + 1.5 - joint)))};
       }
       append_row(work.weights, row, 4, repairs);
     }
@@ -108,20 +109,24 @@ int run_bench(const BenchOptions& options) {
   report["simd"] = simd_target();
   report["cases"] = Json::array();
   if (!options.json) {
-    fmt::print("sinew {} on {}, {}, median of {} runs, 4 influences, {} joints\n", SINEW_VERSION, processor_name(),
-               simd_target(), options.repeats, kJoints);
-    fmt::print("{:<8} {:<22} {:>9} {:>8} {:>10} {:>10}   {}\n", "method", "output", "vertices", "threads", "ms",
-               "ns/vertex", "hash");
+    fmt::print("sinew {} on {}, {}, median of {} runs, 4 influences, {} joints\n", SINEW_VERSION,
+               processor_name(), simd_target(), options.repeats, kJoints);
+    fmt::print("{:<8} {:<22} {:>9} {:>8} {:>10} {:>10}   {}\n", "method", "output", "vertices", "threads",
+               "ms", "ns/vertex", "hash");
   }
-  const auto add_case = [&](const std::string& method, const std::string& output, const Workload& work, int threads,
-                            double seconds, std::uint64_t hash) {
+  const auto add_case = [&](const std::string& method, const std::string& output, const Workload& work,
+                            int threads, double seconds, std::uint64_t hash) {
     const double per_vertex = seconds / static_cast<double>(work.rest.size()) * 1e9;
-    report["cases"].push_back({{"method", method}, {"output", output}, {"vertices", work.rest.size()},
-                               {"threads", threads}, {"milliseconds", seconds * 1e3},
-                               {"nanoseconds_per_vertex", per_vertex}, {"hash", fmt::format("{:016x}", hash)}});
+    report["cases"].push_back({{"method", method},
+                               {"output", output},
+                               {"vertices", work.rest.size()},
+                               {"threads", threads},
+                               {"milliseconds", seconds * 1e3},
+                               {"nanoseconds_per_vertex", per_vertex},
+                               {"hash", fmt::format("{:016x}", hash)}});
     if (!options.json)
-      fmt::print("{:<8} {:<22} {:>9} {:>8} {:>10.4f} {:>10.2f}   {:016x}\n", method, output, work.rest.size(), threads,
-                 seconds * 1e3, per_vertex, hash);
+      fmt::print("{:<8} {:<22} {:>9} {:>8} {:>10.4f} {:>10.2f}   {:016x}\n", method, output, work.rest.size(),
+                 threads, seconds * 1e3, per_vertex, hash);
   };
 
   for (const std::size_t vertices : {std::size_t{30000}, std::size_t{500000}}) {

@@ -17,7 +17,9 @@ namespace sinew::cli {
 int run_demo(const DemoOptions& options) {
   std::error_code error;
   std::filesystem::create_directories(options.directory, error);
-  if (error) throw Error(fmt::format("{}: cannot make the directory: {}", options.directory.string(), error.message()));
+  if (error)
+    throw Error(
+        fmt::format("{}: cannot make the directory: {}", options.directory.string(), error.message()));
   const Scene scene = make_tube();
   write_glb(scene, options.directory / "tube.glb");
   for (const LayerMethod& method : layer_methods()) {
@@ -28,7 +30,9 @@ int run_demo(const DemoOptions& options) {
       format.clip_name = clip.name;
       BakeOptions frames;
       frames.last_frame = format.frame_count - 1;
-      frames.set_pose = [&](int frame, Pose& pose) { sample_clip(clip, frame / format.frames_per_second, pose); };
+      frames.set_pose = [&](int frame, Pose& pose) {
+        sample_clip(clip, frame / format.frames_per_second, pose);
+      };
       const std::string stem = fmt::format("tube_{}_{}", clip.name, method.name);
       const auto bake_to = [&](const std::string& name) {
         const auto writer = make_frame_writer(scene, options.directory / name, format);
@@ -38,9 +42,10 @@ int run_demo(const DemoOptions& options) {
       bake_to(stem + ".pc2");
     }
   }
-  fmt::print("wrote {}: tube.glb is the rigged character; tube_CLIP_METHOD.glb play in any glTF viewer,\n"
-             "tube_CLIP_METHOD.pc2 hold the same frames as point caches\n",
-             options.directory.string());
+  fmt::print(
+      "wrote {}: tube.glb is the rigged character; tube_CLIP_METHOD.glb play in any glTF viewer,\n"
+      "tube_CLIP_METHOD.pc2 hold the same frames as point caches\n",
+      options.directory.string());
   return 0;
 }
 

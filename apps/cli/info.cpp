@@ -28,9 +28,10 @@ Json mesh_json(const SceneMesh& source, const MeshInspection& mesh) {
   json["welded_vertices"] = t.vertices;
   json["polygons"] = mesh.polygons;
   json["triangles"] = t.triangles;
-  json["size_metres"] = mesh.file_vertices > 0 ? Json(std::vector<float>{mesh.bounds.sizes().x(), mesh.bounds.sizes().y(),
-                                                                         mesh.bounds.sizes().z()})
-                                               : Json();
+  json["size_metres"] = mesh.file_vertices > 0
+                            ? Json(std::vector<float>{mesh.bounds.sizes().x(), mesh.bounds.sizes().y(),
+                                                      mesh.bounds.sizes().z()})
+                            : Json();
   json["area_m2"] = mesh.area;
   json["volume_m3"] = t.watertight() ? Json(mesh.volume) : Json();
   json["watertight"] = t.watertight();
@@ -73,8 +74,11 @@ void print_json(const Scene& scene, const SceneInspection& inspection) {
   json["clips"] = Json::array();
   for (const Clip& clip : scene.clips) {
     const double fps = guess_frame_rate(clip);
-    json["clips"].push_back({{"name", clip.name}, {"seconds", clip.duration()}, {"channels", clip.channels.size()},
-                             {"fps", fps}, {"frames", frame_count(clip, fps)}});
+    json["clips"].push_back({{"name", clip.name},
+                             {"seconds", clip.duration()},
+                             {"channels", clip.channels.size()},
+                             {"fps", fps},
+                             {"frames", frame_count(clip, fps)}});
   }
   json["problems"] = inspection.problems;
   fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
@@ -86,8 +90,8 @@ void print_text(const Scene& scene, const SceneInspection& inspection) {
     const MeshInspection& mesh = inspection.meshes[m];
     const TopologyReport& t = mesh.topology;
     fmt::print("mesh '{}'\n", mesh.name);
-    fmt::print("  {} vertices ({} after welding seams), {} polygons, {} triangles\n", mesh.file_vertices, t.vertices,
-               mesh.polygons, t.triangles);
+    fmt::print("  {} vertices ({} after welding seams), {} polygons, {} triangles\n", mesh.file_vertices,
+               t.vertices, mesh.polygons, t.triangles);
     if (mesh.file_vertices > 0) {
       const Vec3f size = mesh.bounds.sizes();
       fmt::print("  {:.4g} x {:.4g} x {:.4g} m, area {:.4g} m²{}\n", size.x(), size.y(), size.z(), mesh.area,
@@ -95,7 +99,8 @@ void print_text(const Scene& scene, const SceneInspection& inspection) {
     }
     if (mesh.skinned)
       fmt::print("  bound to skin '{}', at most {} influences per vertex\n", mesh.skin, mesh.most_influences);
-    for (const MorphTarget& target : scene.meshes[m].morph_targets) fmt::print("  morph target '{}'\n", target.name);
+    for (const MorphTarget& target : scene.meshes[m].morph_targets)
+      fmt::print("  morph target '{}'\n", target.name);
     for (const VertexAttribute& attribute : scene.meshes[m].attributes)
       fmt::print("  attribute {} ({} per vertex)\n", attribute.name, attribute.width);
   }
@@ -104,7 +109,8 @@ void print_text(const Scene& scene, const SceneInspection& inspection) {
   for (std::size_t c = 0; c < scene.clips.size(); ++c) {
     const double fps = guess_frame_rate(scene.clips[c]);
     fmt::print("clip {} '{}': {:.3f} s, {} frames at {} fps, {} channels\n", c, scene.clips[c].name,
-               scene.clips[c].duration(), frame_count(scene.clips[c], fps), fps, scene.clips[c].channels.size());
+               scene.clips[c].duration(), frame_count(scene.clips[c], fps), fps,
+               scene.clips[c].channels.size());
   }
   if (inspection.problems.empty()) fmt::print("no problems found\n");
   for (const std::string& problem : inspection.problems) fmt::print("problem: {}\n", problem);

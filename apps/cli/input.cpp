@@ -17,7 +17,8 @@ Scene open_input(const std::string& input) {
     throw Error(fmt::format("{}: no such built-in character; there is: tube", input));
   }
   Scene scene = read_scene(input);
-  for (const std::string& warning : scene.warnings) fmt::print(stderr, "sinew: warning: {}: {}\n", input, warning);
+  for (const std::string& warning : scene.warnings)
+    fmt::print(stderr, "sinew: warning: {}: {}\n", input, warning);
   return scene;
 }
 

@@ -1,13 +1,13 @@
-// The command line: `sinew VERB INPUT -o OUTPUT`. Data goes to stdout, messages and progress to stderr; any failure
-// prints one line and exits with 1.
+// The command line: `sinew VERB INPUT -o OUTPUT`. Data goes to stdout, messages and progress to stderr; any
+// failure prints one line and exits with 1.
 #include <cstdio>
 #include <exception>
 #include <memory>
 #include <optional>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <tbb/global_control.h>
+#include <CLI/CLI.hpp>
 
 #include <sinew/character/layer.h>
 #include <sinew/core/error.h>
@@ -38,27 +38,34 @@ int run(int argc, char** argv) {
   CLI::App* bake_verb = app.add_subcommand("bake", "Deform a character and write the frames to a cache");
   bake_verb->add_option("INPUT", bake.input, kInputHelp)->required();
   bake_verb
-      ->add_option("-o,--output", bake.output,
-                   "OUT.pc2 or OUT.mdd (one per mesh), OUT.glb (frames as morph targets) or OUT.obj (one per frame)")
+      ->add_option(
+          "-o,--output", bake.output,
+          "OUT.pc2 or OUT.mdd (one per mesh), OUT.glb (frames as morph targets) or OUT.obj (one per frame)")
       ->required();
-  bake_verb->add_option("--clip", bake.clip,
-                        "clip by name or number, from 0 (default: the only one; without clips, the rest pose)");
-  bake_verb->add_option("--motion", bake.motion,
-                        "take the clips from this file, e.g. a .bvh, matched to the character by joint names");
-  bake_verb->add_option("--pose", bake.poses,
-                        "JOINT=X,Y,Z: turn a joint on top of the clip, degrees about its own axes, x first; repeatable");
+  bake_verb->add_option(
+      "--clip", bake.clip,
+      "clip by name or number, from 0 (default: the only one; without clips, the rest pose)");
+  bake_verb->add_option(
+      "--motion", bake.motion,
+      "take the clips from this file, e.g. a .bvh, matched to the character by joint names");
+  bake_verb->add_option(
+      "--pose", bake.poses,
+      "JOINT=X,Y,Z: turn a joint on top of the clip, degrees about its own axes, x first; repeatable");
   CLI::Option* skin = bake_verb->add_option("--skin", bake.skin,
                                             "deform with this one method: " + sinew::layer_method_names());
-  bake_verb->add_option("--recipe", bake.recipe, "deform as this recipe says (see `sinew recipe`)")->excludes(skin);
+  bake_verb->add_option("--recipe", bake.recipe, "deform as this recipe says (see `sinew recipe`)")
+      ->excludes(skin);
   bake_verb->add_option("--fps", bake.fps, "frames per second (default: the clip's own rate)")
       ->check(CLI::Range(0.01, 10000.0));
-  bake_verb->add_option("--frames", bake.frames, "A-B or A: frames to write, from 0, both included (default: all)");
+  bake_verb->add_option("--frames", bake.frames,
+                        "A-B or A: frames to write, from 0, both included (default: all)");
   bake_verb->add_option("--up", bake.up, "up axis of .pc2 and .mdd: y, or z for Blender")
       ->check(CLI::IsMember({'y', 'z'}));
   bake_verb->add_flag("--json", bake.json, "print a machine-readable report");
 
   RecipeOptions recipe;
-  CLI::App* recipe_verb = app.add_subcommand("recipe", "Every field a recipe may have, with default and range");
+  CLI::App* recipe_verb =
+      app.add_subcommand("recipe", "Every field a recipe may have, with default and range");
   recipe_verb->add_flag("--json", recipe.json, "print it as JSON");
 
   BenchOptions bench;
@@ -80,7 +87,8 @@ int run(int argc, char** argv) {
   }
 
   std::optional<tbb::global_control> limit;
-  if (threads > 0) limit.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
+  if (threads > 0)
+    limit.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
   if (info_verb->parsed()) return run_info(info);
   if (bake_verb->parsed()) return run_bake(bake);
   if (recipe_verb->parsed()) return run_recipe(recipe);

@@ -12,7 +12,8 @@ namespace sinew {
 
 namespace {
 
-// Performers work side by side only while their memory stays modest; large meshes keep all threads busy with one.
+// Performers work side by side only while their memory stays modest; large meshes keep all threads busy with
+// one.
 constexpr std::size_t kPerformerMemory = std::size_t{128} << 20;
 
 std::size_t performer_count(const Character& character, int frames) {
@@ -33,9 +34,10 @@ void write_frame(const Performer& performer, std::vector<MeshFrame>& frame, Fram
 
 }  // namespace
 
-BakeReport bake(const std::shared_ptr<const Character>& character, const BakeOptions& options, FrameWriter& writer,
-                const Progress& progress) {
-  assert(options.first_frame >= 0 && options.last_frame >= options.first_frame && options.frames_per_second > 0);
+BakeReport bake(const std::shared_ptr<const Character>& character, const BakeOptions& options,
+                FrameWriter& writer, const Progress& progress) {
+  assert(options.first_frame >= 0 && options.last_frame >= options.first_frame &&
+         options.frames_per_second > 0);
   const bool history = character->has_history();
   const int start = history ? 0 : options.first_frame;
   const int frames = options.last_frame - start + 1;

@@ -11,10 +11,10 @@ namespace sinew {
 
 struct BakeOptions {
   int first_frame = 0;
-  int last_frame = 0;            ///< inclusive, not before first_frame
+  int last_frame = 0;  ///< inclusive, not before first_frame
   double frames_per_second = 30;
-  /// Writes the pose of a frame (counted from 0 at clip time 0) into `pose`, which is the rest pose before the
-  /// first call and whatever was left in it after that. Called from one thread, frames in order.
+  /// Writes the pose of a frame (counted from 0 at clip time 0) into `pose`, which is the rest pose before
+  /// the first call and whatever was left in it after that. Called from one thread, frames in order.
   std::function<void(int frame, Pose& pose)> set_pose;
 };
 
@@ -24,10 +24,10 @@ struct BakeReport {
 };
 
 /// Performs the frames and hands them to `writer` in order, then finishes it. Frames of characters without
-/// history are performed side by side on the caller's oneTBB arena; with history, frames before first_frame are
-/// performed too, so that a part of a bake equals the same frames of the whole. The result does not depend on the
-/// number of threads, nor does memory depend on the number of frames.
-BakeReport bake(const std::shared_ptr<const Character>& character, const BakeOptions& options, FrameWriter& writer,
-                const Progress& progress = {});
+/// history are performed side by side on the caller's oneTBB arena; with history, frames before first_frame
+/// are performed too, so that a part of a bake equals the same frames of the whole. The result does not
+/// depend on the number of threads, nor does memory depend on the number of frames.
+BakeReport bake(const std::shared_ptr<const Character>& character, const BakeOptions& options,
+                FrameWriter& writer, const Progress& progress = {});
 
 }  // namespace sinew

@@ -62,8 +62,7 @@ std::vector<std::uint32_t> group_slots(const NormalSlots& slots, const Weld& wel
 
 std::shared_ptr<const Character> Character::make(const Scene& scene, const Recipe& recipe) {
   check_scene(scene);
-  if (scene.meshes.empty())
-    throw Error(fmt::format("{}: has no mesh to deform", scene.source.string()));
+  if (scene.meshes.empty()) throw Error(fmt::format("{}: has no mesh to deform", scene.source.string()));
   std::shared_ptr<Character> character(new Character());
   character->skeleton_ = scene.skeleton;
   character->rest_pose_ = sinew::rest_pose(scene);
@@ -81,7 +80,8 @@ std::shared_ptr<const Character> Character::make(const Scene& scene, const Recip
   for (const LayerRecipe& layer : recipe.layers) {
     const LayerMethod* method = find_layer_method(layer.method);
     if (method == nullptr)
-      throw Error(fmt::format("recipe: '{}' is not a method; allowed are: {}", layer.method, layer_method_names()));
+      throw Error(
+          fmt::format("recipe: '{}' is not a method; allowed are: {}", layer.method, layer_method_names()));
     character->layers_.push_back(method->make_layer(*layer.options, *character));
   }
   return character;
@@ -96,7 +96,8 @@ void Character::add_mesh(const Scene& scene, std::size_t mesh_index, const Recip
   mesh.joint = source.joint;
   mesh.first_vertex = rest_.size();
   mesh.first_morph_weight = scene.first_morph_weight(mesh_index);
-  mesh.weld = weld_vertices(source.surface.positions, weld_keys(source), static_cast<float>(recipe.weld_tolerance));
+  mesh.weld =
+      weld_vertices(source.surface.positions, weld_keys(source), static_cast<float>(recipe.weld_tolerance));
 
   // Bindings, and the transform that takes the mesh to the common rest space.
   const std::uint32_t first_binding = static_cast<std::uint32_t>(bindings_.size());
@@ -121,7 +122,8 @@ void Character::add_mesh(const Scene& scene, std::size_t mesh_index, const Recip
   const auto to_rest = [&](const Vec3f& p) -> Vec3f {
     return mesh.skinned ? p : Vec3f((mesh.rest_from_mesh * p.cast<double>()).cast<float>());
   };
-  for (std::uint32_t first : mesh.weld.first_vertex) rest_.push_back(to_rest(source.surface.positions[first]));
+  for (std::uint32_t first : mesh.weld.first_vertex)
+    rest_.push_back(to_rest(source.surface.positions[first]));
   for (const MorphTarget& target : source.morph_targets) {
     std::vector<Vec3f> displacements;
     displacements.reserve(mesh.weld.size());
@@ -139,15 +141,17 @@ void Character::add_mesh(const Scene& scene, std::size_t mesh_index, const Recip
     if (mesh.skinned)
       for (std::size_t i = source.weights.starts[first]; i < source.weights.starts[first + 1]; ++i)
         row.push_back({first_binding + source.weights.joints[i], source.weights.values[i]});
-    if (std::none_of(row.begin(), row.end(), [](const Influence& influence) { return influence.weight > 0; })) {
+    if (std::none_of(row.begin(), row.end(),
+                     [](const Influence& influence) { return influence.weight > 0; })) {
       row = {{fallback_binding, 1.0f}};
       if (mesh.skinned) ++unweighted;
     }
     append_row(skin_weights_, row, static_cast<std::size_t>(recipe.influences), repairs);
   }
   if (unweighted > 0)
-    warnings_.push_back(fmt::format("mesh '{}': {} vertices without weights follow joint '{}'", mesh.name, unweighted,
-                                    skeleton_.joints[static_cast<std::size_t>(bindings_[fallback_binding].joint)].name));
+    warnings_.push_back(
+        fmt::format("mesh '{}': {} vertices without weights follow joint '{}'", mesh.name, unweighted,
+                    skeleton_.joints[static_cast<std::size_t>(bindings_[fallback_binding].joint)].name));
 
   const NormalSlots slots = normal_slots(source);
   mesh.slot_group = group_slots(slots, mesh.weld, group_count);

@@ -33,15 +33,15 @@ struct CharacterMesh {
   Weld weld;                     ///< file vertex to welded vertex, counted from first_vertex
   std::size_t first_morph_weight = 0;
   std::vector<std::vector<Vec3f>> morph_displacements;  ///< per target, per welded vertex
-  /// Output normals (scene/normal_slots.h): which smooth group each slot shows, and the sign that makes it agree
-  /// with the file's normal where a file winds its triangles the other way round.
+  /// Output normals (scene/normal_slots.h): which smooth group each slot shows, and the sign that makes it
+  /// agree with the file's normal where a file winds its triangles the other way round.
   std::vector<std::uint32_t> slot_group;
   std::vector<float> slot_sign;
 };
 
-/// Rest mesh, skeleton, binding and layers, made from a scene and a recipe. Immutable; share it between threads
-/// and performers. All meshes of the scene form one welded surface in one rest space: bind space for skinned
-/// meshes, scene space at rest for the others.
+/// Rest mesh, skeleton, binding and layers, made from a scene and a recipe. Immutable; share it between
+/// threads and performers. All meshes of the scene form one welded surface in one rest space: bind space for
+/// skinned meshes, scene space at rest for the others.
 class Character {
  public:
   /// Throws Error when the scene has no mesh, does not hold together (check_scene) or has more than 65 536

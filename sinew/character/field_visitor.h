@@ -14,7 +14,8 @@ class FieldVisitor {
   /// `help` says what the field does and in which unit; bounds are inclusive.
   virtual void number(std::string_view name, double& value, double minimum, double maximum,
                       std::string_view help) = 0;
-  virtual void integer(std::string_view name, int& value, int minimum, int maximum, std::string_view help) = 0;
+  virtual void integer(std::string_view name, int& value, int minimum, int maximum,
+                       std::string_view help) = 0;
   virtual void boolean(std::string_view name, bool& value, std::string_view help) = 0;
 };
 

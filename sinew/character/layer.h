@@ -29,8 +29,9 @@ class LayerState {
   virtual ~LayerState() = default;
 };
 
-/// Takes the pose and the surface so far and deforms it. Immutable and shared by all performers of a character;
-/// what changes from frame to frame is in the state. A layer never knows which layers stand before it.
+/// Takes the pose and the surface so far and deforms it. Immutable and shared by all performers of a
+/// character; what changes from frame to frame is in the state. A layer never knows which layers stand before
+/// it.
 class Layer {
  public:
   virtual ~Layer() = default;
@@ -50,8 +51,8 @@ class LayerOptions {
   virtual void visit(FieldVisitor&) {}
 };
 
-/// A deformation method as recipes know it. A new method is registered once, in layer_methods.cpp; recipe, command
-/// line, bench and demo then know it.
+/// A deformation method as recipes know it. A new method is registered once, in layer_methods.cpp; recipe,
+/// command line, bench and demo then know it.
 struct LayerMethod {
   std::string_view name;     ///< in recipes and after --skin
   std::string_view summary;  ///< one line

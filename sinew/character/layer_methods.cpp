@@ -5,7 +5,9 @@ namespace sinew {
 
 namespace {
 
-std::unique_ptr<LayerOptions> no_options() { return std::make_unique<LayerOptions>(); }
+std::unique_ptr<LayerOptions> no_options() {
+  return std::make_unique<LayerOptions>();
+}
 
 constexpr LayerMethod kMethods[] = {
     {"lbs", "linear blend skinning: what engines do; collapses where joints twist", no_options,
@@ -16,7 +18,9 @@ constexpr LayerMethod kMethods[] = {
 
 }  // namespace
 
-std::span<const LayerMethod> layer_methods() { return kMethods; }
+std::span<const LayerMethod> layer_methods() {
+  return kMethods;
+}
 
 const LayerMethod* find_layer_method(std::string_view name) {
   for (const LayerMethod& method : kMethods)

@@ -14,7 +14,9 @@ namespace {
 constexpr float kLargest = 1e18f;
 constexpr std::size_t kVerticesPerTask = 4096;
 
-bool usable(const Vec3f& v) { return v.cwiseAbs().maxCoeff() <= kLargest && v.allFinite(); }
+bool usable(const Vec3f& v) {
+  return v.cwiseAbs().maxCoeff() <= kLargest && v.allFinite();
+}
 
 bool usable(const Affine3d& transform) {
   return transform.matrix().allFinite() && transform.matrix().cwiseAbs().maxCoeff() <= kLargest;
@@ -28,8 +30,9 @@ Performer::Performer(std::shared_ptr<const Character> character)
       world_from_joint_(character_->skeleton().size(), Affine3d::Identity()),
       posed_from_rest_(character_->bindings().size(), Affine3d::Identity()),
       positions_(character_->rest().begin(), character_->rest().end()) {
-  const bool morphs = std::any_of(character_->meshes().begin(), character_->meshes().end(),
-                                  [](const CharacterMesh& mesh) { return !mesh.morph_displacements.empty(); });
+  const bool morphs =
+      std::any_of(character_->meshes().begin(), character_->meshes().end(),
+                  [](const CharacterMesh& mesh) { return !mesh.morph_displacements.empty(); });
   if (morphs) morphed_rest_ = positions_;
   for (const CharacterMesh& mesh : character_->meshes()) {
     const bool welded = mesh.weld.size() != mesh.weld.welded_of_vertex.size();
@@ -127,7 +130,8 @@ void Performer::compute_normals() {
     const CharacterMesh& mesh = character_->meshes()[m];
     std::vector<Vec3f>& slots = slot_normals_[m];
     parallel_blocks(slots.size(), kVerticesPerTask, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t s = begin; s < end; ++s) slots[s] = mesh.slot_sign[s] * group_normals_[mesh.slot_group[s]];
+      for (std::size_t s = begin; s < end; ++s)
+        slots[s] = mesh.slot_sign[s] * group_normals_[mesh.slot_group[s]];
     });
   }
 }

@@ -14,10 +14,10 @@ class Performer {
  public:
   explicit Performer(std::shared_ptr<const Character> character);
 
-  /// Deforms the character to `pose`, `seconds` after the last call (for layers with history; 0 is fine). Joints
-  /// whose transform is not finite or absurd (beyond 1e18) take their last good one, so that NaN never comes
-  /// out. A pose with too few joints or morph weights leaves the missing ones at rest. Does not throw or
-  /// allocate.
+  /// Deforms the character to `pose`, `seconds` after the last call (for layers with history; 0 is fine).
+  /// Joints whose transform is not finite or absurd (beyond 1e18) take their last good one, so that NaN never
+  /// comes out. A pose with too few joints or morph weights leaves the missing ones at rest. Does not throw
+  /// or allocate.
   void perform(const Pose& pose, double seconds = 0);
 
   /// Forgets all history: the next frame is as the first.
@@ -26,8 +26,8 @@ class Performer {
   const Character& character() const { return *character_; }
   /// The last frame, in scene space: file vertices in file order, of the scene's mesh of that number.
   std::span<const Vec3f> positions(std::size_t mesh) const;
-  /// One per normal slot (scene/normal_slots.h; the first are the file's vertices); empty when the recipe wants
-  /// no normals.
+  /// One per normal slot (scene/normal_slots.h; the first are the file's vertices); empty when the recipe
+  /// wants no normals.
   std::span<const Vec3f> normals(std::size_t mesh) const;
   /// The welded surface that the layers deform.
   std::span<const Vec3f> welded_positions() const { return positions_; }

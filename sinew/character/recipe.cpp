@@ -30,7 +30,8 @@ class FieldReader : public FieldVisitor {
  public:
   FieldReader(const Json& object, std::string where) : object_(object), where_(std::move(where)) {}
 
-  void number(std::string_view name, double& value, double minimum, double maximum, std::string_view) override {
+  void number(std::string_view name, double& value, double minimum, double maximum,
+              std::string_view) override {
     const Json* given = find(name);
     if (given == nullptr) return;
     if (!given->is_number()) fail(name, fmt::format("expected a number, found {}", show(*given)));
@@ -44,7 +45,8 @@ class FieldReader : public FieldVisitor {
     if (given == nullptr) return;
     if (!given->is_number()) fail(name, fmt::format("expected a whole number, found {}", show(*given)));
     const double number = given->get<double>();
-    if (number != std::floor(number)) fail(name, fmt::format("expected a whole number, found {}", show(*given)));
+    if (number != std::floor(number))
+      fail(name, fmt::format("expected a whole number, found {}", show(*given)));
     if (!(number >= minimum && number <= maximum)) fail_range(name, *given, minimum, maximum);
     value = static_cast<int>(number);
   }
@@ -105,13 +107,22 @@ class FieldWriter : public FieldVisitor {
 /// Collects type, default, range and help.
 class FieldDescriber : public FieldVisitor {
  public:
-  void number(std::string_view name, double& value, double minimum, double maximum, std::string_view help) override {
-    fields.push_back({{"name", name}, {"type", "number"}, {"default", value}, {"minimum", minimum},
-                      {"maximum", maximum}, {"help", help}});
+  void number(std::string_view name, double& value, double minimum, double maximum,
+              std::string_view help) override {
+    fields.push_back({{"name", name},
+                      {"type", "number"},
+                      {"default", value},
+                      {"minimum", minimum},
+                      {"maximum", maximum},
+                      {"help", help}});
   }
   void integer(std::string_view name, int& value, int minimum, int maximum, std::string_view help) override {
-    fields.push_back({{"name", name}, {"type", "integer"}, {"default", value}, {"minimum", minimum},
-                      {"maximum", maximum}, {"help", help}});
+    fields.push_back({{"name", name},
+                      {"type", "integer"},
+                      {"default", value},
+                      {"minimum", minimum},
+                      {"maximum", maximum},
+                      {"help", help}});
   }
   void boolean(std::string_view name, bool& value, std::string_view help) override {
     fields.push_back({{"name", name}, {"type", "boolean"}, {"default", value}, {"help", help}});
@@ -135,7 +146,8 @@ LayerRecipe parse_layer(const Json& json, const std::string& where) {
     throw Error(fmt::format("{}: expected a method's name or an object, found {}", where, show(json)));
   const auto name = json.find("method");
   if (name == json.end()) throw Error(fmt::format("{}.method: is missing", where));
-  if (!name->is_string()) throw Error(fmt::format("{}.method: expected a string, found {}", where, show(*name)));
+  if (!name->is_string())
+    throw Error(fmt::format("{}.method: expected a string, found {}", where, show(*name)));
   const LayerMethod& method = require_method(name->get<std::string>(), where + ".method: ");
   std::unique_ptr<LayerOptions> options = method.make_options();
   FieldReader reader(json, where + ".");
@@ -174,9 +186,9 @@ void append_fields(std::string& text, const Json& fields) {
     std::string range;
     if (field.contains("minimum"))
       range = fmt::format(", {} to {}", field["minimum"].dump(), field["maximum"].dump());
-    text += fmt::format("  {:<16} {}, default {}{}\n                   {}\n", field["name"].get<std::string>(),
-                        field["type"].get<std::string>(), field["default"].dump(), range,
-                        field["help"].get<std::string>());
+    text += fmt::format("  {:<16} {}, default {}{}\n                   {}\n",
+                        field["name"].get<std::string>(), field["type"].get<std::string>(),
+                        field["default"].dump(), range, field["help"].get<std::string>());
   }
 }
 
@@ -194,7 +206,8 @@ void Recipe::visit(FieldVisitor& fields) {
 
 Recipe parse_recipe(std::string_view text, const std::string& name) {
   if (text.size() > kSizeLimit)
-    throw Error(fmt::format("{}: {} bytes are too long for a recipe ({} allowed)", name, text.size(), kSizeLimit));
+    throw Error(
+        fmt::format("{}: {} bytes are too long for a recipe ({} allowed)", name, text.size(), kSizeLimit));
   check_json_nesting(text, name, kNestingLimit);
   Json json;
   try {
@@ -202,14 +215,16 @@ Recipe parse_recipe(std::string_view text, const std::string& name) {
   } catch (const Json::exception& error) {
     throw Error(fmt::format("{}: not valid JSON: {}", name, error.what()));
   }
-  if (!json.is_object()) throw Error(fmt::format("{}: a recipe is a JSON object, found {}", name, show(json)));
+  if (!json.is_object())
+    throw Error(fmt::format("{}: a recipe is a JSON object, found {}", name, show(json)));
   Recipe recipe;
   FieldReader reader(json, name + ": ");
   recipe.visit(reader);
   reader.allow("layers");
   reader.refuse_unknown();
   if (const auto layers = json.find("layers"); layers != json.end()) {
-    if (!layers->is_array()) throw Error(fmt::format("{}: layers: expected a list, found {}", name, show(*layers)));
+    if (!layers->is_array())
+      throw Error(fmt::format("{}: layers: expected a list, found {}", name, show(*layers)));
     if (layers->empty())
       throw Error(fmt::format("{}: layers: is empty; allowed are: {}", name, layer_method_names()));
     recipe.layers.clear();
@@ -250,7 +265,9 @@ Json recipe_json(Recipe recipe) {
 
 }  // namespace
 
-std::string to_json(const Recipe& recipe) { return recipe_json(recipe).dump(2) + "\n"; }
+std::string to_json(const Recipe& recipe) {
+  return recipe_json(recipe).dump(2) + "\n";
+}
 
 std::string recipe_help_json() {
   FieldDescriber top;
@@ -274,11 +291,13 @@ std::string recipe_help() {
   std::string text = "A recipe is a JSON object; every field is optional.\n\n";
   append_fields(text, help["fields"]);
   text += fmt::format(
-      "  {:<16} list, default [\"dqs\"]\n                   methods in the order they run; each a name or an object "
+      "  {:<16} list, default [\"dqs\"]\n                   methods in the order they run; each a name or an "
+      "object "
       "with \"method\" and its settings\n\nmethods:\n",
       "layers");
   for (const Json& layer : help["layers"]) {
-    text += fmt::format("  {:<16} {}\n", layer["method"].get<std::string>(), layer["summary"].get<std::string>());
+    text +=
+        fmt::format("  {:<16} {}\n", layer["method"].get<std::string>(), layer["summary"].get<std::string>());
     append_fields(text, layer["fields"]);
   }
   text += "\nthe default recipe:\n" + help["default"].dump(2) + "\n";

@@ -16,8 +16,8 @@ struct LayerRecipe {
   std::shared_ptr<const LayerOptions> options;
 };
 
-/// How a character is made from a scene: a small document, every field optional. See parse_recipe for its JSON
-/// and recipe_help for its fields.
+/// How a character is made from a scene: a small document, every field optional. See parse_recipe for its
+/// JSON and recipe_help for its fields.
 struct Recipe {
   double weld_tolerance = 0;
   int influences = 0;
@@ -29,10 +29,10 @@ struct Recipe {
   void visit(FieldVisitor& fields);
 };
 
-/// Reads {"weld_tolerance": 0, …, "layers": ["dqs", {"method": "…", …}]}. A layer is a method's name or an object
-/// with the method and its settings. Throws Error naming `name`, the field and what is allowed for: JSON that
-/// does not parse, is nested deeper than 32 or longer than 16 MB, unknown or repeated fields, wrong types,
-/// numbers out of range, unknown methods.
+/// Reads {"weld_tolerance": 0, …, "layers": ["dqs", {"method": "…", …}]}. A layer is a method's name or an
+/// object with the method and its settings. Throws Error naming `name`, the field and what is allowed for:
+/// JSON that does not parse, is nested deeper than 32 or longer than 16 MB, unknown or repeated fields, wrong
+/// types, numbers out of range, unknown methods.
 Recipe parse_recipe(std::string_view json, const std::string& name);
 Recipe read_recipe(const std::filesystem::path& path);
 
@@ -44,7 +44,8 @@ std::string to_json(const Recipe& recipe);
 
 /// Every field with type, default, range and meaning, as text for people.
 std::string recipe_help();
-/// The same as JSON, for programs: {"fields": [...], "layers": [{"method", "summary", "fields"}], "default": {...}}.
+/// The same as JSON, for programs: {"fields": [...], "layers": [{"method", "summary", "fields"}], "default":
+/// {...}}.
 std::string recipe_help_json();
 
 }  // namespace sinew

@@ -42,8 +42,8 @@ class DualQuaternionLayer : public Layer {
   }
 
   void deform(const LayerFrame& frame, LayerState* state, std::span<Vec3f> positions) const override {
-    dual_quaternion_skinning(frame.rest, *weights_, frame.posed_from_rest, static_cast<State*>(state)->scratch,
-                             positions);
+    dual_quaternion_skinning(frame.rest, *weights_, frame.posed_from_rest,
+                             static_cast<State*>(state)->scratch, positions);
   }
 
  private:

@@ -10,6 +10,7 @@ namespace sinew {
 std::unique_ptr<const Layer> make_linear_blend_layer(const LayerOptions& options, const Character& character);
 
 /// Dual quaternion skinning (skinning/dual_quaternion.h) as a layer.
-std::unique_ptr<const Layer> make_dual_quaternion_layer(const LayerOptions& options, const Character& character);
+std::unique_ptr<const Layer> make_dual_quaternion_layer(const LayerOptions& options,
+                                                        const Character& character);
 
 }  // namespace sinew

@@ -15,7 +15,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string system_reason() { return std::generic_category().message(errno); }
+std::string system_reason() {
+  return std::generic_category().message(errno);
+}
 
 }  // namespace
 
@@ -85,7 +87,8 @@ void AtomicFile::commit() {
   close();
   std::error_code error;
   fs::rename(temporary_, path_, error);
-  if (error) throw Error(fmt::format("{}: cannot rename the finished file: {}", path_.string(), error.message()));
+  if (error)
+    throw Error(fmt::format("{}: cannot rename the finished file: {}", path_.string(), error.message()));
   committed_ = true;
 }
 

@@ -33,8 +33,8 @@ float smooth_step(float x) {
 }  // namespace
 
 Scene make_tube(const TubeOptions& options) {
-  if (options.rings < 3 || options.segments < 3 || options.rings > 1'000'000 || options.segments > 1'000'000 ||
-      static_cast<double>(options.rings) * options.segments > 1e8)
+  if (options.rings < 3 || options.segments < 3 || options.rings > 1'000'000 ||
+      options.segments > 1'000'000 || static_cast<double>(options.rings) * options.segments > 1e8)
     throw Error("tube: needs 3 to a million rings and segments, and at most 100 million vertices");
   if (!(options.length > 0) || !(options.radius > 0) || !(options.blend > 0))
     throw Error("tube: length, radius and blend must be positive");
@@ -59,9 +59,10 @@ Scene make_tube(const TubeOptions& options) {
   for (std::uint32_t r = 0; r < rings; ++r)
     for (std::uint32_t s = 0; s < segments; ++s) {
       const double angle = 2 * kPi * s / segments;
-      positions.emplace_back(static_cast<float>(options.length * (static_cast<double>(r) / (rings - 1) - 0.5)),
-                             static_cast<float>(options.radius * std::cos(angle)),
-                             static_cast<float>(options.radius * std::sin(angle)));
+      positions.emplace_back(
+          static_cast<float>(options.length * (static_cast<double>(r) / (rings - 1) - 0.5)),
+          static_cast<float>(options.radius * std::cos(angle)),
+          static_cast<float>(options.radius * std::sin(angle)));
     }
   const auto first_pole = static_cast<std::uint32_t>(positions.size());
   positions.emplace_back(-options.length / 2, 0.0f, 0.0f);

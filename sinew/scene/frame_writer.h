@@ -21,10 +21,10 @@ struct MeshFrame {
 
 struct FrameWriterOptions {
   int frame_count = 1;
-  int first_frame = 0;            ///< number of the first frame, for file names and caches' start
+  int first_frame = 0;  ///< number of the first frame, for file names and caches' start
   double frames_per_second = 30;
-  char up_axis = 'y';             ///< 'y' or 'z'; point caches only
-  std::string clip_name = "bake"; ///< name of the animation in GLB
+  char up_axis = 'y';              ///< 'y' or 'z'; point caches only
+  std::string clip_name = "bake";  ///< name of the animation in GLB
 };
 
 /// Receives baked frames one at a time and keeps none of them in memory. Files appear at finish(), all of

@@ -15,12 +15,13 @@ namespace sinew {
 /// stays out of the public headers.
 struct GltfDocument {
   nlohmann::ordered_json json;
-  std::vector<std::vector<std::byte>> buffers;  ///< one per entry of json["buffers"], at least byteLength long
-  std::filesystem::path directory;              ///< where relative URIs are looked up
+  std::vector<std::vector<std::byte>>
+      buffers;                      ///< one per entry of json["buffers"], at least byteLength long
+  std::filesystem::path directory;  ///< where relative URIs are looked up
 };
 
-/// Reads .glb or .gltf (told apart by content) with its embedded and external buffers. Checked here: container
-/// sizes, nesting depth, UTF-8, asset version, required extensions, buffer lengths. Throws Error.
+/// Reads .glb or .gltf (told apart by content) with its embedded and external buffers. Checked here:
+/// container sizes, nesting depth, UTF-8, asset version, required extensions, buffer lengths. Throws Error.
 GltfDocument read_gltf_document(const std::filesystem::path& path);
 
 /// The same from memory. `name` is what errors call the file. External URIs are refused when `directory` is

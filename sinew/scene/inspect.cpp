@@ -72,14 +72,17 @@ std::string list_names(const std::vector<std::string>& names) {
 
 void find_problems(const MeshInspection& mesh, std::vector<std::string>& problems) {
   const TopologyReport& topology = mesh.topology;
-  const auto say = [&](std::string what) { problems.push_back(fmt::format("mesh '{}': {}", mesh.name, what)); };
+  const auto say = [&](std::string what) {
+    problems.push_back(fmt::format("mesh '{}': {}", mesh.name, what));
+  };
   if (mesh.unweighted_vertices > 0) say(fmt::format("{} vertices without weights", mesh.unweighted_vertices));
   if (!mesh.skinned) say("not bound to a skeleton");
   if (topology.boundary_loops > 0)
     say(fmt::format("open: {} borders with {} edges", topology.boundary_loops, topology.boundary_edges));
   if (topology.components > 1) say(fmt::format("{} islands that do not hang together", topology.components));
   if (topology.isolated_vertices > 0) say(fmt::format("{} vertices in no face", topology.isolated_vertices));
-  if (topology.zero_area_triangles > 0) say(fmt::format("{} triangles of zero area", topology.zero_area_triangles));
+  if (topology.zero_area_triangles > 0)
+    say(fmt::format("{} triangles of zero area", topology.zero_area_triangles));
   if (topology.duplicate_triangles > 0) say(fmt::format("{} triangles twice", topology.duplicate_triangles));
   if (topology.non_manifold_edges > 0)
     say(fmt::format("{} edges with more than two triangles", topology.non_manifold_edges));

@@ -9,7 +9,8 @@ NormalSlots normal_slots(const SceneMesh& mesh) {
   const std::vector<std::uint32_t>& corners = mesh.surface.polygons.corners;
   NormalSlots slots;
   slots.slot_vertex.resize(mesh.surface.positions.size());
-  for (std::size_t v = 0; v < slots.slot_vertex.size(); ++v) slots.slot_vertex[v] = static_cast<std::uint32_t>(v);
+  for (std::size_t v = 0; v < slots.slot_vertex.size(); ++v)
+    slots.slot_vertex[v] = static_cast<std::uint32_t>(v);
   slots.corner_slot = corners;
   slots.file_normal.assign(slots.slot_vertex.size(), Vec3f::Zero());
   if (mesh.normals.empty()) return slots;

@@ -20,7 +20,9 @@ std::size_t Scene::first_morph_weight(std::size_t mesh) const {
   return first;
 }
 
-std::size_t Scene::morph_weight_count() const { return first_morph_weight(meshes.size()); }
+std::size_t Scene::morph_weight_count() const {
+  return first_morph_weight(meshes.size());
+}
 
 Pose rest_pose(const Scene& scene) {
   Pose pose = rest_pose(scene.skeleton);
@@ -38,8 +40,8 @@ Scene read_scene(const std::filesystem::path& path) {
   if (extension == ".fbx" || extension == ".dae") return read_assimp(path);
   if (extension == ".bvh") return read_bvh(path);
   if (!std::filesystem::exists(path)) throw Error(fmt::format("{}: no such file", path.string()));
-  throw Error(fmt::format("{}: unknown kind of file '{}'; Sinew reads .glb .gltf .obj .fbx .dae .bvh", path.string(),
-                          extension));
+  throw Error(fmt::format("{}: unknown kind of file '{}'; Sinew reads .glb .gltf .obj .fbx .dae .bvh",
+                          path.string(), extension));
 }
 
 namespace {
@@ -86,7 +88,8 @@ void check_mesh(const Scene& scene, const SceneMesh& mesh, const std::string& wh
     else if (mesh.surface.positions[v].cwiseAbs().maxCoeff() > kFarthest)
       throw Error(fmt::format("{}: position {} is more than 1e18 m from the origin", where, v));
   for (std::uint32_t corner : mesh.surface.polygons.corners)
-    if (corner >= vertices) throw Error(fmt::format("{}: vertex {} does not exist ({})", where, corner, vertices));
+    if (corner >= vertices)
+      throw Error(fmt::format("{}: vertex {} does not exist ({})", where, corner, vertices));
   if (mesh.surface.triangles.size() != mesh.surface.triangle_corners.size())
     throw Error(fmt::format("{}: {} triangles with the corners of {}", where, mesh.surface.triangles.size(),
                             mesh.surface.triangle_corners.size()));
@@ -99,7 +102,8 @@ void check_mesh(const Scene& scene, const SceneMesh& mesh, const std::string& wh
   check_corner_values(corners, mesh.normals.values.size(), mesh.normals.corners, where + ": normals");
   check_corner_values(corners, mesh.texcoords.values.size(), mesh.texcoords.corners, where + ": UVs");
   for (const VertexAttribute& attribute : mesh.attributes)
-    if (attribute.width < 1 || attribute.values.size() != vertices * static_cast<std::size_t>(attribute.width))
+    if (attribute.width < 1 ||
+        attribute.values.size() != vertices * static_cast<std::size_t>(attribute.width))
       throw Error(fmt::format("{}: attribute '{}': {} values for {} vertices", where, attribute.name,
                               attribute.values.size(), vertices));
   if (mesh.morph_weights.size() != mesh.morph_targets.size())
@@ -120,7 +124,8 @@ void check_mesh(const Scene& scene, const SceneMesh& mesh, const std::string& wh
   if (mesh.skin < -1 || mesh.skin >= static_cast<int>(scene.skins.size()))
     throw Error(fmt::format("{}: skin {} does not exist ({} skins)", where, mesh.skin, scene.skins.size()));
   if (mesh.skin >= 0)
-    check_weights(mesh.weights, vertices, scene.skins[static_cast<std::size_t>(mesh.skin)].joints.size(), where);
+    check_weights(mesh.weights, vertices, scene.skins[static_cast<std::size_t>(mesh.skin)].joints.size(),
+                  where);
 }
 
 }  // namespace
@@ -133,11 +138,12 @@ void check_scene(const Scene& scene) {
     const std::string where = fmt::format("{}: skin {} '{}'", file, s, skin.name);
     if (skin.joints.empty()) throw Error(where + ": has no joints");
     if (skin.joint_from_mesh.size() != skin.joints.size())
-      throw Error(fmt::format("{}: {} inverse bind matrices for {} joints", where, skin.joint_from_mesh.size(),
-                              skin.joints.size()));
+      throw Error(fmt::format("{}: {} inverse bind matrices for {} joints", where,
+                              skin.joint_from_mesh.size(), skin.joints.size()));
     for (int joint : skin.joints)
       if (joint < 0 || joint >= static_cast<int>(scene.skeleton.size()))
-        throw Error(fmt::format("{}: joint {} does not exist ({} joints)", where, joint, scene.skeleton.size()));
+        throw Error(
+            fmt::format("{}: joint {} does not exist ({} joints)", where, joint, scene.skeleton.size()));
     for (std::size_t j = 0; j < skin.joints.size(); ++j)
       if (!skin.joint_from_mesh[j].allFinite())
         throw Error(fmt::format("{}: inverse bind matrix {} is not finite", where, j));

@@ -45,15 +45,15 @@ struct MorphTarget {
 /// One mesh as it stands in the scene. Vertices in file order: for glTF, primitive after primitive.
 struct SceneMesh {
   std::string name;
-  Mesh surface;                    ///< in mesh space, metres, Y up
-  CornerValues<Vec3f> normals;     ///< unit length, as in the file
-  CornerValues<Vec2f> texcoords;   ///< first UV set; v runs down, as in glTF
+  Mesh surface;                   ///< in mesh space, metres, Y up
+  CornerValues<Vec3f> normals;    ///< unit length, as in the file
+  CornerValues<Vec2f> texcoords;  ///< first UV set; v runs down, as in glTF
   std::vector<VertexAttribute> attributes;
   std::vector<MorphTarget> morph_targets;
   std::vector<float> morph_weights;  ///< at rest, one per target
-  int joint = -1;                  ///< the joint (node) it hangs on; ignored when it is skinned
-  int skin = -1;                   ///< index into Scene::skins, or -1
-  SkinWeights weights;             ///< one row per vertex when skinned; joints count in the skin's list
+  int joint = -1;                    ///< the joint (node) it hangs on; ignored when it is skinned
+  int skin = -1;                     ///< index into Scene::skins, or -1
+  SkinWeights weights;               ///< one row per vertex when skinned; joints count in the skin's list
   /// OBJ only: the lines (o, g, usemtl, s) that stand before a polygon, for writing them back.
   std::vector<std::pair<std::uint32_t, std::string>> obj_directives;
 
@@ -64,8 +64,8 @@ struct SceneMesh {
 /// at bind time. Real files have bind matrices that disagree with the rest pose; both are kept.
 struct Skin {
   std::string name;
-  std::vector<int> joints;                ///< joints of the scene's skeleton
-  std::vector<Mat4f> joint_from_mesh;     ///< inverse bind matrices, affine, one per joint
+  std::vector<int> joints;             ///< joints of the scene's skeleton
+  std::vector<Mat4f> joint_from_mesh;  ///< inverse bind matrices, affine, one per joint
 
   bool operator==(const Skin&) const = default;
 };

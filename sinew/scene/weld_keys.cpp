@@ -54,7 +54,8 @@ std::vector<std::uint32_t> weld_keys(const SceneMesh& mesh) {
   for (std::size_t v = 0; v < count; ++v) {
     const std::uint64_t hash = hash_vertex(mesh, v);
     const auto [begin, end] = first_of_class.equal_range(hash);
-    const auto same = std::find_if(begin, end, [&](const auto& entry) { return move_alike(mesh, entry.second, v); });
+    const auto same =
+        std::find_if(begin, end, [&](const auto& entry) { return move_alike(mesh, entry.second, v); });
     if (same != end) {
       keys[v] = same->second;
     } else {

@@ -21,8 +21,8 @@ double skeleton_size(std::span<const Affine3d> world_from_joint) {
 std::vector<Bone> derive_bones(const Skeleton& skeleton, std::span<const Affine3d> world_from_joint,
                                const LeafTail& leaf_tail) {
   assert(world_from_joint.size() == skeleton.size());
-  const bool any_deforms =
-      std::any_of(skeleton.joints.begin(), skeleton.joints.end(), [](const Joint& joint) { return joint.deforms; });
+  const bool any_deforms = std::any_of(skeleton.joints.begin(), skeleton.joints.end(),
+                                       [](const Joint& joint) { return joint.deforms; });
   const auto counts = [&](std::size_t j) { return !any_deforms || skeleton.joints[j].deforms; };
 
   // The nearest ancestor that counts is the parent in the skeleton of bones.
@@ -30,19 +30,24 @@ std::vector<Bone> derive_bones(const Skeleton& skeleton, std::span<const Affine3
   std::vector<std::vector<int>> children(skeleton.size());
   for (std::size_t j = 0; j < skeleton.size(); ++j) {
     const int above = skeleton.joints[j].parent;
-    if (above >= 0) parent[j] = counts(static_cast<std::size_t>(above)) ? above : parent[static_cast<std::size_t>(above)];
-    if (counts(j) && parent[j] >= 0) children[static_cast<std::size_t>(parent[j])].push_back(static_cast<int>(j));
+    if (above >= 0)
+      parent[j] = counts(static_cast<std::size_t>(above)) ? above : parent[static_cast<std::size_t>(above)];
+    if (counts(j) && parent[j] >= 0)
+      children[static_cast<std::size_t>(parent[j])].push_back(static_cast<int>(j));
   }
 
   const double zero = kZeroLength * std::max(skeleton_size(world_from_joint), 1e-30);
-  const auto place = [&](int j) -> Vec3d { return world_from_joint[static_cast<std::size_t>(j)].translation(); };
+  const auto place = [&](int j) -> Vec3d {
+    return world_from_joint[static_cast<std::size_t>(j)].translation();
+  };
   std::vector<Bone> bones;
   for (std::size_t j = 0; j < skeleton.size(); ++j) {
     if (!counts(j)) continue;
     const int joint = static_cast<int>(j);
     const std::size_t first = bones.size();
     for (int child : children[j])
-      if ((place(child) - place(joint)).norm() > zero) bones.push_back({joint, child, place(joint), place(child)});
+      if ((place(child) - place(joint)).norm() > zero)
+        bones.push_back({joint, child, place(joint), place(child)});
     if (bones.size() > first) continue;
     if (!children[j].empty()) {  // all children coincide with it
       bones.push_back({joint, children[j].front(), place(joint), place(joint)});
@@ -50,7 +55,8 @@ std::vector<Bone> derive_bones(const Skeleton& skeleton, std::span<const Affine3
     }
     double parent_length = 0;
     Vec3d direction = Vec3d::Zero();
-    for (int above = parent[j]; above >= 0 && parent_length <= zero; above = parent[static_cast<std::size_t>(above)]) {
+    for (int above = parent[j]; above >= 0 && parent_length <= zero;
+         above = parent[static_cast<std::size_t>(above)]) {
       direction = place(joint) - place(above);
       parent_length = direction.norm();
     }

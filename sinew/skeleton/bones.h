@@ -18,15 +18,16 @@ struct Bone {
   Vec3d tail = Vec3d::Zero();
 };
 
-/// Where the bone of a leaf joint ends. `direction` is the unit direction from the parent bone's head to the leaf
-/// (the joint's own y axis where that is undefined). Empty when nothing is known.
+/// Where the bone of a leaf joint ends. `direction` is the unit direction from the parent bone's head to the
+/// leaf (the joint's own y axis where that is undefined). Empty when nothing is known.
 using LeafTail = std::function<std::optional<Vec3d>(int joint, const Vec3d& head, const Vec3d& direction)>;
 
-/// Files have only points; this makes segments of them. A joint's bone runs to its child; a joint with several
-/// children owns one segment per child; a leaf's bone ends where `leaf_tail` says or, where it says nothing, half
-/// its parent's bone further on. Joints that do not deform (helper nodes between joints) are passed over, unless
-/// no joint deforms at all. Segments of zero length are left out where the joint has another one. Sorted by joint;
-/// every (deforming) joint has at least one. `world_from_joint` has one entry per joint.
+/// Files have only points; this makes segments of them. A joint's bone runs to its child; a joint with
+/// several children owns one segment per child; a leaf's bone ends where `leaf_tail` says or, where it says
+/// nothing, half its parent's bone further on. Joints that do not deform (helper nodes between joints) are
+/// passed over, unless no joint deforms at all. Segments of zero length are left out where the joint has
+/// another one. Sorted by joint; every (deforming) joint has at least one. `world_from_joint` has one entry
+/// per joint.
 std::vector<Bone> derive_bones(const Skeleton& skeleton, std::span<const Affine3d> world_from_joint,
                                const LeafTail& leaf_tail = {});
 

@@ -11,14 +11,16 @@ namespace sinew {
 
 namespace {
 
-int path_width(ChannelPath path) { return path == ChannelPath::rotation ? 4 : 3; }
+int path_width(ChannelPath path) {
+  return path == ChannelPath::rotation ? 4 : 3;
+}
 
 /// Where a time falls between two keys.
 struct KeySpan {
   std::size_t before = 0;
   std::size_t after = 0;
-  double share = 0;     // 0 at `before`, 1 at `after`
-  double seconds = 0;   // from `before` to `after`
+  double share = 0;    // 0 at `before`, 1 at `after`
+  double seconds = 0;  // from `before` to `after`
 };
 
 KeySpan find_keys(const std::vector<float>& times, double time) {
@@ -42,8 +44,9 @@ double interpolate(const Channel& channel, const KeySpan& keys, int c) {
     const float* before = values + keys.before * 3 * width;
     const float* after = values + keys.after * 3 * width;
     const double t = keys.share, t2 = t * t, t3 = t2 * t;
-    return (2 * t3 - 3 * t2 + 1) * before[width + c] + keys.seconds * (t3 - 2 * t2 + t) * before[2 * width + c] +
-           (-2 * t3 + 3 * t2) * after[width + c] + keys.seconds * (t3 - t2) * after[c];
+    return (2 * t3 - 3 * t2 + 1) * before[width + c] +
+           keys.seconds * (t3 - 2 * t2 + t) * before[2 * width + c] + (-2 * t3 + 3 * t2) * after[width + c] +
+           keys.seconds * (t3 - t2) * after[c];
   }
   const double before = values[keys.before * width + c];
   if (channel.interpolation == Interpolation::step) return before;

@@ -34,12 +34,13 @@ struct Clip {
   bool operator==(const Clip&) const = default;
 };
 
-/// Throws Error (prefixed with `where`) unless every channel fits the skeleton and the number of morph weights, times
-/// increase strictly, sizes agree and all numbers are finite.
-void check_clip(const Clip& clip, std::size_t joint_count, std::size_t morph_weight_count, const std::string& where);
+/// Throws Error (prefixed with `where`) unless every channel fits the skeleton and the number of morph
+/// weights, times increase strictly, sizes agree and all numbers are finite.
+void check_clip(const Clip& clip, std::size_t joint_count, std::size_t morph_weight_count,
+                const std::string& where);
 
-/// Writes the clip's state at `time` (seconds; clamped to each channel's first and last key) into `pose`. What
-/// the clip does not animate stays as it is. The clip must have passed check_clip. Allocates nothing.
+/// Writes the clip's state at `time` (seconds; clamped to each channel's first and last key) into `pose`.
+/// What the clip does not animate stays as it is. The clip must have passed check_clip. Allocates nothing.
 void sample_clip(const Clip& clip, double time, Pose& pose);
 
 /// Number of frames that cover the clip at `frames_per_second`: frame 0 at time 0, the last one at or just

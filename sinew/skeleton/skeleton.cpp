@@ -3,8 +3,8 @@
 #include <cassert>
 #include <cmath>
 
-#include <Eigen/SVD>
 #include <fmt/format.h>
+#include <Eigen/SVD>
 
 #include <sinew/core/error.h>
 
@@ -19,9 +19,9 @@ Affine3d Transform::matrix() const {
 }
 
 Transform decompose(const Affine3d& matrix, double* shear) {
-  // For M = R diag(s) the columns of M are orthogonal, so their lengths are |s| and the unit columns are R up to
-  // sign. A reflection goes into x, as everywhere in the field; where columns vanish or shear mixes them, the
-  // nearest rotation (polar factor) is taken.
+  // For M = R diag(s) the columns of M are orthogonal, so their lengths are |s| and the unit columns are R up
+  // to sign. A reflection goes into x, as everywhere in the field; where columns vanish or shear mixes them,
+  // the nearest rotation (polar factor) is taken.
   const Mat3d linear = matrix.linear();
   Vec3d scale = linear.colwise().norm();
   const double largest = scale.maxCoeff();

@@ -24,16 +24,16 @@ struct Transform {
 };
 
 /// The transform nearest to `matrix`: exact for any product of translation, rotation and (possibly negative)
-/// scale; shear, which no Transform can hold, is dropped. `shear`, when given, receives the largest difference
-/// between an entry of `matrix` and of the result.
+/// scale; shear, which no Transform can hold, is dropped. `shear`, when given, receives the largest
+/// difference between an entry of `matrix` and of the result.
 Transform decompose(const Affine3d& matrix, double* shear = nullptr);
 
 /// A node of the character's hierarchy. Files put plain nodes between and above the joints of a skin; those
 /// are joints here too, with `deforms` false, so that forward kinematics needs no special case.
 struct Joint {
-  std::string name;   ///< byte for byte as in the file; may be empty or not unique
-  int parent = -1;    ///< index of the parent joint, always smaller than this joint's own; -1 for a root
-  Transform rest;     ///< relative to the parent
+  std::string name;      ///< byte for byte as in the file; may be empty or not unique
+  int parent = -1;       ///< index of the parent joint, always smaller than this joint's own; -1 for a root
+  Transform rest;        ///< relative to the parent
   bool deforms = false;  ///< some skin binds vertices to it
 
   bool operator==(const Joint&) const = default;
@@ -61,7 +61,8 @@ struct Pose {
 
 Pose rest_pose(const Skeleton& skeleton);
 
-/// Forward kinematics: world_from_joint[j] for every joint. Both spans have one entry per joint of `skeleton`.
+/// Forward kinematics: world_from_joint[j] for every joint. Both spans have one entry per joint of
+/// `skeleton`.
 void forward_kinematics(const Skeleton& skeleton, std::span<const Transform> local,
                         std::span<Affine3d> world_from_joint);
 

@@ -37,8 +37,8 @@ void blend_block(const std::uint16_t* joints, const float* weights, std::size_t 
     for (std::size_t k = 0; k < influences; ++k) {
       const DualQuaternion& q = motions[joints[k * kBlock + i]];
       float w = weights[k * kBlock + i];
-      if (kPerVertexSigns && pivot[0] * q.real[0] + pivot[1] * q.real[1] + pivot[2] * q.real[2] +
-                                     pivot[3] * q.real[3] < 0)
+      if (kPerVertexSigns &&
+          pivot[0] * q.real[0] + pivot[1] * q.real[1] + pivot[2] * q.real[2] + pivot[3] * q.real[3] < 0)
         w = -w;
       for (int c = 0; c < 4; ++c) {
         sum[c] += w * q.real[c];
@@ -114,13 +114,14 @@ void blend_block(const std::uint16_t* joints, const float* weights, std::size_t 
                  const DualQuaternion* motions, BlendedBlock& blended) {
   switch (influences) {
     case 1:
-      return blend_block_with<false>(joints, weights, std::integral_constant<std::size_t, 1>(), motions, blended);
+      return blend_block_with<false>(joints, weights, std::integral_constant<std::size_t, 1>(), motions,
+                                     blended);
     case 2:
-      return blend_block_with<kPerVertexSigns>(joints, weights, std::integral_constant<std::size_t, 2>(), motions,
-                                               blended);
+      return blend_block_with<kPerVertexSigns>(joints, weights, std::integral_constant<std::size_t, 2>(),
+                                               motions, blended);
     case 4:
-      return blend_block_with<kPerVertexSigns>(joints, weights, std::integral_constant<std::size_t, 4>(), motions,
-                                               blended);
+      return blend_block_with<kPerVertexSigns>(joints, weights, std::integral_constant<std::size_t, 4>(),
+                                               motions, blended);
     default:
       return blend_block_with<kPerVertexSigns>(joints, weights, influences, motions, blended);
   }
@@ -167,7 +168,8 @@ void apply_block(const BlendedBlock& blended, const float* rest, float* posed) {
 }
 
 void skin_blocks(std::span<const Vec3f> rest, const PackedWeights& weights, const DualQuaternion* motions,
-                 bool per_vertex_signs, std::size_t first_block, std::size_t last_block, std::span<Vec3f> posed) {
+                 bool per_vertex_signs, std::size_t first_block, std::size_t last_block,
+                 std::span<Vec3f> posed) {
   BlendedBlock blended;
   HWY_ALIGN float rest_buffer[3 * kBlock];
   HWY_ALIGN float posed_buffer[3 * kBlock];
@@ -227,8 +229,8 @@ float dot(const DualQuaternion& a, const DualQuaternion& b) {
 }
 
 // Turns the joints' quaternions, which stand for the same motion with either sign, so that pairs that share a
-// vertex lie in one hemisphere. Returns whether all of them do: then no vertex needs a sign of its own. Around a
-// loop of more than a full turn no such choice exists, and the kernel decides per vertex.
+// vertex lie in one hemisphere. Returns whether all of them do: then no vertex needs a sign of its own.
+// Around a loop of more than a full turn no such choice exists, and the kernel decides per vertex.
 bool align_signs(std::span<DualQuaternion> motions,
                  const std::vector<std::pair<std::uint16_t, std::uint16_t>>& pairs) {
   // Two sweeps settle chains whose pairs do not come in hierarchical order; what is left is caught below.
@@ -252,8 +254,9 @@ SplitTransform split_transform(const Affine3d& posed_from_rest) {
   const Mat3d linear = posed_from_rest.linear();
   SplitTransform result;
   result.stretch = Affine3d::Identity();
-  result.is_rigid = (linear.transpose() * linear - Mat3d::Identity()).cwiseAbs().maxCoeff() < kRigidTolerance &&
-                    linear.determinant() > 0;
+  result.is_rigid =
+      (linear.transpose() * linear - Mat3d::Identity()).cwiseAbs().maxCoeff() < kRigidTolerance &&
+      linear.determinant() > 0;
   if (result.is_rigid) {
     result.rigid = to_dual_quaternion(linear, posed_from_rest.translation());
     return result;
@@ -294,7 +297,8 @@ void dual_quaternion_skinning(std::span<const Vec3f> rest, const PackedWeights& 
   const bool per_vertex_signs = !align_signs(scratch.rigid, weights.joint_pairs());
   constexpr std::size_t kBlocksPerTask = 64;
   parallel_blocks(weights.blocks().size(), kBlocksPerTask, [&](std::size_t begin, std::size_t end) {
-    HWY_DYNAMIC_DISPATCH(skin_blocks)(rest, weights, scratch.rigid.data(), per_vertex_signs, begin, end, posed);
+    HWY_DYNAMIC_DISPATCH(skin_blocks)
+    (rest, weights, scratch.rigid.data(), per_vertex_signs, begin, end, posed);
   });
 }
 

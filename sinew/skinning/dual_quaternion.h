@@ -14,9 +14,9 @@ struct alignas(32) DualQuaternion {
   float dual[4];
 };
 
-/// A joint's transform T split into a rigid motion and what comes before it: T p = R (S p) + t. `stretch` is the
-/// symmetric polar factor S as an affine matrix without translation, negated for mirrored transforms so that R
-/// is a rotation always.
+/// A joint's transform T split into a rigid motion and what comes before it: T p = R (S p) + t. `stretch` is
+/// the symmetric polar factor S as an affine matrix without translation, negated for mirrored transforms so
+/// that R is a rotation always.
 struct SplitTransform {
   DualQuaternion rigid;
   Affine3d stretch;
@@ -33,9 +33,9 @@ struct DualQuaternionScratch {
 DualQuaternionScratch make_dual_quaternion_scratch(std::size_t joint_count, std::size_t vertex_count);
 
 /// Dual quaternion skinning (Vaillant 2015, §2.1.2; Kavan et al. 2007): q̂ = Σ w_i s_i q̂_i, s_i = ±1 so that
-/// every real part lies in the hemisphere of the vertex's heaviest joint; divided by the norm of the real part;
-/// applied. Scale and shear, which dual quaternions cannot hold, are blended linearly first, joint by joint
-/// (METHODS §1), never dropped. Same contract as linear_blend_skinning, but for the scratch.
+/// every real part lies in the hemisphere of the vertex's heaviest joint; divided by the norm of the real
+/// part; applied. Scale and shear, which dual quaternions cannot hold, are blended linearly first, joint by
+/// joint (METHODS §1), never dropped. Same contract as linear_blend_skinning, but for the scratch.
 void dual_quaternion_skinning(std::span<const Vec3f> rest, const PackedWeights& weights,
                               std::span<const Affine3d> posed_from_rest, DualQuaternionScratch& scratch,
                               std::span<Vec3f> posed);

@@ -22,7 +22,8 @@ LeafTail leaf_tail_from_weights(std::span<const Vec3f> positions, const SkinWeig
       reach = std::max(reach, (p - head).norm());
     }
     const double length = direction.norm() / static_cast<double>(dominated.size());
-    if (!(length > 1e-9 * reach)) return std::nullopt;  // all round the joint: no direction is better than another
+    if (!(length > 1e-9 * reach))
+      return std::nullopt;  // all round the joint: no direction is better than another
     direction.normalize();
     double farthest = 0;
     for (const Vec3d& p : dominated) farthest = std::max(farthest, (p - head).dot(direction));

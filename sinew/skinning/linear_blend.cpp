@@ -36,9 +36,9 @@ void skin_block(const float* rest, const std::uint16_t* joints, const float* wei
 
 #else
 
-// A matrix is three rows of four floats: one AVX-512, two AVX2 or three 128-bit vectors. Each vertex blends whole
-// matrices, which needs no gather, and multiplies each row by (x y z 1). Four vertices then add up their rows
-// together, which leaves x y z of the four in three 128-bit vectors.
+// A matrix is three rows of four floats: one AVX-512, two AVX2 or three 128-bit vectors. Each vertex blends
+// whole matrices, which needs no gather, and multiplies each row by (x y z 1). Four vertices then add up
+// their rows together, which leaves x y z of the four in three 128-bit vectors.
 using D = hn::CappedTag<float, 16>;
 using V = hn::Vec<D>;
 using D4 = hn::FixedTag<float, 4>;
@@ -94,8 +94,8 @@ HWY_INLINE void skin_block_with(const float* HWY_RESTRICT rest, const std::uint1
     const auto z = hn::LowerHalf(d4, hn::UpperHalf(d8, sums[0]));
     hn::StoreInterleaved3(hn::LowerHalf(d4, xy), hn::UpperHalf(d4, xy), z, d4, posed + 3 * i);
 #elif HWY_MAX_BYTES >= 32
-    hn::StoreInterleaved3(hn::LowerHalf(d4, sums[0]), hn::UpperHalf(d4, sums[0]), hn::LowerHalf(d4, sums[1]), d4,
-                          posed + 3 * i);
+    hn::StoreInterleaved3(hn::LowerHalf(d4, sums[0]), hn::UpperHalf(d4, sums[0]), hn::LowerHalf(d4, sums[1]),
+                          d4, posed + 3 * i);
 #else
     hn::StoreInterleaved3(sums[0], sums[1], sums[2], d4, posed + 3 * i);
 #endif
@@ -106,11 +106,14 @@ void skin_block(const float* rest, const std::uint16_t* joints, const float* wei
                 const SkinMatrix* matrices, float* posed) {
   switch (influences) {
     case 1:
-      return skin_block_with(rest, joints, weights, std::integral_constant<std::size_t, 1>(), matrices, posed);
+      return skin_block_with(rest, joints, weights, std::integral_constant<std::size_t, 1>(), matrices,
+                             posed);
     case 2:
-      return skin_block_with(rest, joints, weights, std::integral_constant<std::size_t, 2>(), matrices, posed);
+      return skin_block_with(rest, joints, weights, std::integral_constant<std::size_t, 2>(), matrices,
+                             posed);
     case 4:
-      return skin_block_with(rest, joints, weights, std::integral_constant<std::size_t, 4>(), matrices, posed);
+      return skin_block_with(rest, joints, weights, std::integral_constant<std::size_t, 4>(), matrices,
+                             posed);
     default:
       return skin_block_with(rest, joints, weights, influences, matrices, posed);
   }
@@ -118,8 +121,9 @@ void skin_block(const float* rest, const std::uint16_t* joints, const float* wei
 
 #endif
 
-void skin_blocks(std::span<const Vec3f> rest, const PackedWeights& weights, std::span<const SkinMatrix> matrices,
-                 std::size_t first_block, std::size_t last_block, std::span<Vec3f> posed) {
+void skin_blocks(std::span<const Vec3f> rest, const PackedWeights& weights,
+                 std::span<const SkinMatrix> matrices, std::size_t first_block, std::size_t last_block,
+                 std::span<Vec3f> posed) {
   for (std::size_t b = first_block; b < last_block; ++b) {
     const std::size_t begin = b * kBlock;
     const PackedWeights::Block block = weights.blocks()[b];

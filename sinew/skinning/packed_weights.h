@@ -10,9 +10,9 @@
 namespace sinew {
 
 /// Skinning weights laid out for the kernels. Vertices come in blocks of kBlock; a block holds as many
-/// influences per vertex as its richest vertex needs, rounded up to 1, 2, 4, 6, 8 …, influence after influence:
-/// entry k of vertex i of the block stands at first + k * kBlock + i. Influence 0 is the vertex's heaviest.
-/// Missing influences have weight 0 and repeat a joint of their vertex.
+/// influences per vertex as its richest vertex needs, rounded up to 1, 2, 4, 6, 8 …, influence after
+/// influence: entry k of vertex i of the block stands at first + k * kBlock + i. Influence 0 is the vertex's
+/// heaviest. Missing influences have weight 0 and repeat a joint of their vertex.
 class PackedWeights {
  public:
   static constexpr std::size_t kBlock = 64;
@@ -30,8 +30,8 @@ class PackedWeights {
   const std::vector<Block>& blocks() const { return blocks_; }
   const std::uint16_t* joints() const { return joints_.data(); }
   const float* weights() const { return weights_.data(); }
-  /// All (heaviest joint, other joint) pairs that meet at some vertex, sorted, each once. Small: it grows with
-  /// the skeleton, not with the mesh.
+  /// All (heaviest joint, other joint) pairs that meet at some vertex, sorted, each once. Small: it grows
+  /// with the skeleton, not with the mesh.
   const std::vector<std::pair<std::uint16_t, std::uint16_t>>& joint_pairs() const { return joint_pairs_; }
 
  private:

@@ -38,7 +38,8 @@ struct WeightRepairs {
 /// Appends one row: duplicates added up, zeros and negatives dropped, heaviest first (equal weights by joint
 /// number), cut to the `max_influences` heaviest (0 = all), scaled to sum 1. A row without a positive weight
 /// becomes empty. `row` is used as scratch. Weights must be finite.
-void append_row(SkinWeights& weights, std::span<Influence> row, std::size_t max_influences, WeightRepairs& repairs);
+void append_row(SkinWeights& weights, std::span<Influence> row, std::size_t max_influences,
+                WeightRepairs& repairs);
 
 /// The weights cut to the `max_influences` heaviest of each row (0 = all) and renormalised.
 SkinWeights limit_influences(const SkinWeights& weights, std::size_t max_influences);

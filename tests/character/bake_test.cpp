@@ -38,7 +38,9 @@ std::vector<std::vector<Vec3f>> bake_tube(int first, int last, int threads) {
   return recorder.frames;
 }
 
-TEST(Bake, SameBitsForAnyNumberOfThreads) { EXPECT_TRUE(bake_tube(0, 20, 1) == bake_tube(0, 20, 4)); }
+TEST(Bake, SameBitsForAnyNumberOfThreads) {
+  EXPECT_TRUE(bake_tube(0, 20, 1) == bake_tube(0, 20, 4));
+}
 
 TEST(Bake, PartEqualsTheSameFramesOfTheWhole) {
   const auto whole = bake_tube(0, 20, 2);

@@ -34,8 +34,12 @@ void compare(const std::string& method, const std::string& expected_file) {
   EXPECT_LT(worst, 1e-5f);
 }
 
-TEST(BlenderAgreement, LinearBlend) { compare("lbs", "human_bend_last_lbs.obj"); }
-TEST(BlenderAgreement, DualQuaternion) { compare("dqs", "human_bend_last_dqs.obj"); }
+TEST(BlenderAgreement, LinearBlend) {
+  compare("lbs", "human_bend_last_lbs.obj");
+}
+TEST(BlenderAgreement, DualQuaternion) {
+  compare("dqs", "human_bend_last_dqs.obj");
+}
 
 }  // namespace
 }  // namespace sinew

@@ -55,7 +55,8 @@ TEST(Character, WeldsSeamsAndGivesThemBackInFileOrder) {
   performer.perform(pose);
   ASSERT_EQ(performer.positions(0).size(), 24u);
   for (std::size_t v = 0; v < 24; ++v)
-    EXPECT_LT((performer.positions(0)[v] - scene.meshes[0].surface.positions[v] - Vec3f(1, 2, 3)).norm(), 1e-6f);
+    EXPECT_LT((performer.positions(0)[v] - scene.meshes[0].surface.positions[v] - Vec3f(1, 2, 3)).norm(),
+              1e-6f);
 }
 
 TEST(Character, VerticesWithOtherWeightsStayApart) {
@@ -76,7 +77,8 @@ TEST(Character, VerticesWithOtherMorphsStayApart) {
   Pose pose = character->rest_pose();
   pose.morph_weights[0] = 0.5f;
   performer.perform(pose);
-  EXPECT_LT((performer.positions(0)[0] - scene.meshes[0].surface.positions[0] - Vec3f(0, 0.5f, 0)).norm(), 1e-6f);
+  EXPECT_LT((performer.positions(0)[0] - scene.meshes[0].surface.positions[0] - Vec3f(0, 0.5f, 0)).norm(),
+            1e-6f);
   EXPECT_LT((performer.positions(0)[1] - scene.meshes[0].surface.positions[1]).norm(), 1e-6f);
 }
 
@@ -108,7 +110,8 @@ TEST(Character, HardEdgesStayHardAndSmoothOnesSmooth) {
 TEST(Character, NormalsFaceAsTheFileSays) {
   Scene scene = cube_scene(test::make_cube());
   add_flat_normals(scene.meshes[0]);
-  for (Vec3f& normal : scene.meshes[0].normals.values) normal = -normal;  // triangles wound the other way round
+  for (Vec3f& normal : scene.meshes[0].normals.values)
+    normal = -normal;  // triangles wound the other way round
   Performer performer(Character::make(scene, Recipe()));
   for (std::size_t v = 0; v < 8; ++v) EXPECT_LT(performer.normals(0)[v].dot(performer.positions(0)[v]), 0);
 }
@@ -142,7 +145,8 @@ TEST(Character, UnweightedVerticesFollowTheRootAndAreReported) {
   Pose pose = character->rest_pose();
   pose.joints[0].translation = {5, 0, 0};
   performer.perform(pose);
-  EXPECT_LT((performer.positions(0)[7] - scene.meshes[0].surface.positions[7] - Vec3f(5, 0, 0)).norm(), 1e-6f);
+  EXPECT_LT((performer.positions(0)[7] - scene.meshes[0].surface.positions[7] - Vec3f(5, 0, 0)).norm(),
+            1e-6f);
 }
 
 TEST(Character, BindMatricesThatDisagreeWithTheRestPose) {
@@ -150,7 +154,8 @@ TEST(Character, BindMatricesThatDisagreeWithTheRestPose) {
   Scene scene = cube_scene(test::make_cube());
   scene.skeleton.joints[0].rest.translation = {10, 0, 0};
   Performer performer(Character::make(scene, Recipe()));
-  EXPECT_LT((performer.positions(0)[0] - scene.meshes[0].surface.positions[0] - Vec3f(10, 0, 0)).norm(), 1e-5f);
+  EXPECT_LT((performer.positions(0)[0] - scene.meshes[0].surface.positions[0] - Vec3f(10, 0, 0)).norm(),
+            1e-5f);
 }
 
 TEST(Character, TwoSkinsMayBindOneJointDifferently) {
@@ -178,7 +183,9 @@ TEST(Character, UnskinnedMeshFollowsItsNode) {
   for (std::size_t v = 0; v < 8; ++v) {
     const Vec3f p = scene.meshes[0].surface.positions[v];
     EXPECT_LT((performer.positions(0)[v] - Vec3f(-2 * p.y(), 3 + p.x(), p.z())).norm(), 1e-5f);
-    EXPECT_LT((performer.scene_from_mesh(0) * p.cast<double>() - performer.positions(0)[v].cast<double>()).norm(), 1e-5);
+    EXPECT_LT(
+        (performer.scene_from_mesh(0) * p.cast<double>() - performer.positions(0)[v].cast<double>()).norm(),
+        1e-5);
   }
   // At rest scaled to nothing: it appears when the pose gives it a size.
   scene.skeleton.joints[1].rest.scale = {0, 0, 0};

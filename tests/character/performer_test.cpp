@@ -19,7 +19,9 @@ Pose bent(const Character& character, float radians) {
   return pose;
 }
 
-std::vector<Vec3f> copy(std::span<const Vec3f> values) { return {values.begin(), values.end()}; }
+std::vector<Vec3f> copy(std::span<const Vec3f> values) {
+  return {values.begin(), values.end()};
+}
 
 TEST(Performer, LayersDeformAsTheirFormulasSay) {
   const Scene scene = make_tube();

@@ -25,7 +25,8 @@ TEST(Recipe, EmptyObjectIsTheDefault) {
 
 TEST(Recipe, ReadsEveryField) {
   const Recipe recipe = parse_recipe(
-      R"({"weld_tolerance": 0.001, "influences": 8, "normals": false, "layers": ["lbs", {"method": "dqs"}]})", "r.json");
+      R"({"weld_tolerance": 0.001, "influences": 8, "normals": false, "layers": ["lbs", {"method": "dqs"}]})",
+      "r.json");
   EXPECT_EQ(recipe.weld_tolerance, 0.001);
   EXPECT_EQ(recipe.influences, 8);
   EXPECT_FALSE(recipe.normals);
@@ -40,7 +41,8 @@ TEST(Recipe, MistakesAreNamedByField) {
       {"", "r.json: not valid JSON"},
       {"{", "r.json: not valid JSON"},
       {"[]", "a recipe is a JSON object"},
-      {R"({"weld_tolerence": 1})", "'weld_tolerence' is not a field; allowed are: weld_tolerance, influences"},
+      {R"({"weld_tolerence": 1})",
+       "'weld_tolerence' is not a field; allowed are: weld_tolerance, influences"},
       {R"({"weld_tolerance": "far"})", "weld_tolerance: expected a number, found \"far\""},
       {R"({"weld_tolerance": -1})", "weld_tolerance: -1 is out of range; allowed are 0 to 1"},
       {R"({"weld_tolerance": 1e999})", "r.json: "},
@@ -55,7 +57,8 @@ TEST(Recipe, MistakesAreNamedByField) {
       {R"({"layers": [{}]})", "layers[0].method: is missing"},
       {R"({"layers": [{"method": 1}]})", "layers[0].method: expected a string"},
       {R"({"layers": [{"method": "xyz"}]})", "layers[0].method: 'xyz' is not a method"},
-      {R"({"layers": [{"method": "lbs", "speed": 3}]})", "layers[0].'speed' is not a field; allowed are: method"},
+      {R"({"layers": [{"method": "lbs", "speed": 3}]})",
+       "layers[0].'speed' is not a field; allowed are: method"},
       {R"({"normals": true, "normals": false})", "'normals' is given twice"},
       {"{\"a\xff\": 1}", "r.json: "},
   };
@@ -79,7 +82,8 @@ TEST(Recipe, HelpNamesEveryFieldAndMethod) {
   const std::string text = recipe_help();
   const auto json = nlohmann::json::parse(recipe_help_json());
   EXPECT_EQ(json["fields"].size(), 3u);
-  for (const auto& field : json["fields"]) EXPECT_NE(text.find(field["name"].get<std::string>()), std::string::npos);
+  for (const auto& field : json["fields"])
+    EXPECT_NE(text.find(field["name"].get<std::string>()), std::string::npos);
   ASSERT_EQ(json["layers"].size(), layer_methods().size());
   for (const LayerMethod& method : layer_methods()) EXPECT_NE(text.find(method.name), std::string::npos);
   EXPECT_NO_THROW(parse_recipe(json["default"].dump(), "default"));

@@ -6,8 +6,8 @@
 #include <map>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 #include <sys/wait.h>
+#include <nlohmann/json.hpp>
 
 #include <sinew/core/file.h>
 #include <sinew/models/tube.h>
@@ -85,8 +85,9 @@ TEST_F(Cli, InfoTellsWhatIsThere) {
 }
 
 TEST_F(Cli, InfoTellsWhatIsWrong) {
-  write_file(directory_ / "bad.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 9 9 9\nv 5 0 0\nv 6 0 0\nv 7 0 0\n"
-                                     "f 1 2 3\nf 5 6 7\n");
+  write_file(directory_ / "bad.obj",
+             "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 9 9 9\nv 5 0 0\nv 6 0 0\nv 7 0 0\n"
+             "f 1 2 3\nf 5 6 7\n");
   const auto json = nlohmann::json::parse(sinew("info " + path("bad.obj") + " --json").out);
   const auto& mesh = json["meshes"][0];
   EXPECT_EQ(mesh["open_borders"], 2);
@@ -106,8 +107,8 @@ TEST_F(Cli, BakesEveryFormat) {
     EXPECT_EQ(json["first_frame"], 3);
     for (const auto& output : json["outputs"]) EXPECT_TRUE(fs::exists(output.get<std::string>())) << output;
   }
-  EXPECT_EQ(directory_.files(), (std::vector<std::string>{"a.glb", "a.mdd", "a.pc2", "a_0003.obj", "a_0004.obj",
-                                                          "a_0005.obj"}));
+  EXPECT_EQ(directory_.files(),
+            (std::vector<std::string>{"a.glb", "a.mdd", "a.pc2", "a_0003.obj", "a_0004.obj", "a_0005.obj"}));
   const std::size_t vertices = 64 * 32 + 2;
   EXPECT_EQ(fs::file_size(directory_ / "a.pc2"), 32 + 3 * vertices * 12);
   EXPECT_EQ(fs::file_size(directory_ / "a.mdd"), 8 + 3 * 4 + 3 * vertices * 12);
@@ -116,7 +117,8 @@ TEST_F(Cli, BakesEveryFormat) {
 
 TEST_F(Cli, PartOfABakeEqualsTheWhole) {
   ASSERT_EQ(sinew("bake model:tube --clip bend -o " + path("all.pc2")).exit_code, 0);
-  ASSERT_EQ(sinew("bake model:tube --clip bend --frames 10-12 --threads 1 -o " + path("part.pc2")).exit_code, 0);
+  ASSERT_EQ(sinew("bake model:tube --clip bend --frames 10-12 --threads 1 -o " + path("part.pc2")).exit_code,
+            0);
   const auto all = read_file(directory_ / "all.pc2"), part = read_file(directory_ / "part.pc2");
   const std::size_t frame = (64 * 32 + 2) * 12;
   ASSERT_EQ(all.size(), 32 + 151 * frame);
@@ -127,7 +129,9 @@ TEST_F(Cli, PartOfABakeEqualsTheWhole) {
 TEST_F(Cli, PoseTurnsAJoint) {
   // The clip's own frame 90 turns the joint by 90° about z; the pose does the same from rest.
   ASSERT_EQ(sinew("bake model:tube --clip bend --frames 90 -o " + path("clip.pc2")).exit_code, 0);
-  ASSERT_EQ(sinew("bake model:tube --clip bend --frames 0 --pose upper=0,0,90 -o " + path("pose.pc2")).exit_code, 0);
+  ASSERT_EQ(
+      sinew("bake model:tube --clip bend --frames 0 --pose upper=0,0,90 -o " + path("pose.pc2")).exit_code,
+      0);
   const auto clip = read_file(directory_ / "clip.pc2"), pose = read_file(directory_ / "pose.pc2");
   ASSERT_EQ(clip.size(), pose.size());
   const auto value = [](const std::vector<std::byte>& bytes, std::size_t i) {
@@ -148,18 +152,21 @@ TEST_F(Cli, BakeMistakes) {
   expect_failure("bake nothing.xyz" + to, "nothing.xyz: no such file");
   expect_failure("bake model:tube --clip bend -o " + path("a.xyz"), ".xyz");
   expect_failure("bake model:tube --clip bend -o " + path("no/such/a.pc2"), "does not exist");
-  expect_failure("bake model:tube --clip bend --skin foo" + to, "'foo' is not a method; allowed are: lbs, dqs");
+  expect_failure("bake model:tube --clip bend --skin foo" + to,
+                 "'foo' is not a method; allowed are: lbs, dqs");
   expect_failure("bake model:tube --clip bend --recipe missing.json" + to, "missing.json: no such file");
   for (const char* frames : {"x", "5-3", "0-151", "3-", "-3", "1-2-3"})
     expect_failure(std::string("bake model:tube --clip bend --frames=") + frames + to, "--frames");
-  for (const char* pose : {"upper", "upper=1,2", "upper=1,2,3,4", "upper=a,b,c", "upper=1,2,nan", "elbow=0,0,0"})
+  for (const char* pose :
+       {"upper", "upper=1,2", "upper=1,2,3,4", "upper=a,b,c", "upper=1,2,nan", "elbow=0,0,0"})
     expect_failure(std::string("bake model:tube --clip bend --pose ") + pose + to, "--pose");
 }
 
 TEST_F(Cli, DamagedFilesGiveOneLine) {
   write_glb(make_tube(), directory_ / "tube.glb");
   std::vector<std::byte> bytes = read_file(directory_ / "tube.glb");
-  for (const std::size_t size : {std::size_t{0}, std::size_t{11}, std::size_t{100}, bytes.size() / 2, bytes.size() - 1}) {
+  for (const std::size_t size :
+       {std::size_t{0}, std::size_t{11}, std::size_t{100}, bytes.size() / 2, bytes.size() - 1}) {
     write_file(directory_ / "cut.glb", as_text(std::span(bytes).first(size)));
     expect_failure("bake " + path("cut.glb") + " --clip bend -o " + path("a.pc2"), "cut.glb: ");
     expect_failure("info " + path("cut.glb"), "cut.glb: ");
@@ -170,7 +177,10 @@ TEST_F(Cli, DamagedFilesGiveOneLine) {
 
 TEST_F(Cli, RecipeFileIsUsed) {
   write_file(directory_ / "r.json", R"({"layers": ["lbs"], "normals": false})");
-  ASSERT_EQ(sinew("bake model:tube --clip bend --frames 90 --recipe " + path("r.json") + " -o " + path("r.pc2")).exit_code, 0);
+  ASSERT_EQ(
+      sinew("bake model:tube --clip bend --frames 90 --recipe " + path("r.json") + " -o " + path("r.pc2"))
+          .exit_code,
+      0);
   ASSERT_EQ(sinew("bake model:tube --clip bend --frames 90 --skin lbs -o " + path("l.pc2")).exit_code, 0);
   ASSERT_EQ(sinew("bake model:tube --clip bend --frames 90 --skin dqs -o " + path("d.pc2")).exit_code, 0);
   EXPECT_TRUE(read_file(directory_ / "r.pc2") == read_file(directory_ / "l.pc2"));
@@ -181,11 +191,14 @@ TEST_F(Cli, RecipeFileIsUsed) {
 }
 
 TEST_F(Cli, MotionFromAnotherFile) {
-  write_file(directory_ / "turn.bvh",
-             "HIERARCHY\nROOT lower\n{\nOFFSET -1 0 0\nCHANNELS 3 Zrotation Xrotation Yrotation\nJOINT upper\n{\n"
-             "OFFSET 1 0 0\nCHANNELS 3 Zrotation Xrotation Yrotation\nEnd Site\n{\nOFFSET 1 0 0\n}\n}\n}\n"
-             "MOTION\nFrames: 2\nFrame Time: 0.0333333\n0 0 0 0 0 0\n0 0 0 90 0 0\n");
-  ASSERT_EQ(sinew("bake model:tube --motion " + path("turn.bvh") + " --frames 1 -o " + path("bvh.pc2")).exit_code, 0);
+  write_file(
+      directory_ / "turn.bvh",
+      "HIERARCHY\nROOT lower\n{\nOFFSET -1 0 0\nCHANNELS 3 Zrotation Xrotation Yrotation\nJOINT upper\n{\n"
+      "OFFSET 1 0 0\nCHANNELS 3 Zrotation Xrotation Yrotation\nEnd Site\n{\nOFFSET 1 0 0\n}\n}\n}\n"
+      "MOTION\nFrames: 2\nFrame Time: 0.0333333\n0 0 0 0 0 0\n0 0 0 90 0 0\n");
+  ASSERT_EQ(
+      sinew("bake model:tube --motion " + path("turn.bvh") + " --frames 1 -o " + path("bvh.pc2")).exit_code,
+      0);
   ASSERT_EQ(sinew("bake model:tube --clip bend --frames 90 -o " + path("clip.pc2")).exit_code, 0);
   const auto bvh = read_file(directory_ / "bvh.pc2"), clip = read_file(directory_ / "clip.pc2");
   ASSERT_EQ(bvh.size(), clip.size());

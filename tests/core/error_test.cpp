@@ -5,7 +5,9 @@
 namespace sinew {
 namespace {
 
-TEST(Error, IsOneLine) { EXPECT_STREQ(Error("a\nb\r\tc \xc3\xa9").what(), "a b  c \xc3\xa9"); }
+TEST(Error, IsOneLine) {
+  EXPECT_STREQ(Error("a\nb\r\tc \xc3\xa9").what(), "a b  c \xc3\xa9");
+}
 
 }  // namespace
 }  // namespace sinew

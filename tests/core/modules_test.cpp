@@ -1,5 +1,5 @@
-// Keeps the library's modules in order: each may use the ones before it in the list of docs/architecture.md and no
-// others.
+// Keeps the library's modules in order: each may use the ones before it in the list of docs/architecture.md
+// and no others.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -13,8 +13,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string> kOrder{"core",     "geometry", "skeleton", "skinning",  "scene",   "implicit", "tracking",
-                                      "effects",  "fitting",  "sketch",   "character", "measure", "models",   "picture"};
+const std::vector<std::string> kOrder{"core",      "geometry", "skeleton", "skinning", "scene",
+                                      "implicit",  "tracking", "effects",  "fitting",  "sketch",
+                                      "character", "measure",  "models",   "picture"};
 // Used by apps, tests and benches only.
 const std::vector<std::string> kLeaves{"models", "picture"};
 
@@ -30,7 +31,8 @@ TEST(Modules, UseOnlyTheModulesBeforeThem) {
     std::ifstream stream(entry.path());
     for (std::string line; std::getline(stream, line);) {
       if (!line.starts_with(include)) continue;
-      const std::string used = line.substr(include.size(), line.find_first_of("/>", include.size()) - include.size());
+      const std::string used =
+          line.substr(include.size(), line.find_first_of("/>", include.size()) - include.size());
       if (used == "version.h") continue;
       ++checked;
       const auto used_place = std::find(kOrder.begin(), kOrder.end(), used);

@@ -5,12 +5,13 @@
 namespace sinew::reference {
 
 template <class Real>
-void linear_blend(std::span<const Vec3f> rest, const SkinWeights& weights, std::span<const Affine3d> posed_from_rest,
-                  std::span<Vec3f> posed) {
+void linear_blend(std::span<const Vec3f> rest, const SkinWeights& weights,
+                  std::span<const Affine3d> posed_from_rest, std::span<Vec3f> posed) {
   using Vec3 = Eigen::Matrix<Real, 3, 1>;
   using Mat34 = Eigen::Matrix<Real, 3, 4, Eigen::DontAlign>;
   std::vector<Mat34> matrices;
-  for (const Affine3d& transform : posed_from_rest) matrices.push_back(transform.matrix().topRows<3>().cast<Real>());
+  for (const Affine3d& transform : posed_from_rest)
+    matrices.push_back(transform.matrix().topRows<3>().cast<Real>());
   for (std::size_t v = 0; v < rest.size(); ++v) {
     const Vec3 p = rest[v].cast<Real>();
     Vec3 sum = Vec3::Zero();

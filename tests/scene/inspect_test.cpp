@@ -85,10 +85,13 @@ TEST(Inspect, OpenBordersIslandsAndInsideOut) {
   for (std::size_t p = 0; p < flipped.polygons.size(); ++p)
     std::reverse(flipped.polygons.corners.begin() + flipped.polygons.starts[p],
                  flipped.polygons.corners.begin() + flipped.polygons.starts[p + 1]);
-  EXPECT_TRUE(has_problem(inspect_scene(unbound(make_mesh(flipped.positions, flipped.polygons))), "inside out"));
+  EXPECT_TRUE(
+      has_problem(inspect_scene(unbound(make_mesh(flipped.positions, flipped.polygons))), "inside out"));
 }
 
-TEST(Inspect, EmptyScene) { EXPECT_TRUE(has_problem(inspect_scene(Scene()), "no mesh")); }
+TEST(Inspect, EmptyScene) {
+  EXPECT_TRUE(has_problem(inspect_scene(Scene()), "no mesh"));
+}
 
 }  // namespace
 }  // namespace sinew

@@ -29,7 +29,8 @@ TEST(Bones, RunFromJointToChild) {
 }
 
 TEST(Bones, OneSegmentPerChild) {
-  const Skeleton skeleton{{joint("pelvis", -1, {0, 0, 0}), joint("l", 0, {1, 0, 0}), joint("r", 0, {-1, 0, 0})}};
+  const Skeleton skeleton{
+      {joint("pelvis", -1, {0, 0, 0}), joint("l", 0, {1, 0, 0}), joint("r", 0, {-1, 0, 0})}};
   const std::vector<Bone> bones = derive_bones(skeleton, world(skeleton));
   ASSERT_EQ(bones.size(), 4u);
   EXPECT_EQ(bones[0].joint, 0);

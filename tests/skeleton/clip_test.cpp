@@ -49,7 +49,8 @@ TEST(Clip, RotationsTakeTheShortWayAtConstantSpeed) {
   channel.values = {0, 0, 0, 1, -end.x(), -end.y(), -end.z(), -end.w()};  // the same rotation, other sign
   Pose pose = two_joints();
   sample_clip({"c", {channel}}, 0.25, pose);
-  EXPECT_NEAR(pose.joints[0].rotation.angularDistance(Quatf(Eigen::AngleAxisf(0.3f, Vec3f::UnitX()))), 0, 1e-5);
+  EXPECT_NEAR(pose.joints[0].rotation.angularDistance(Quatf(Eigen::AngleAxisf(0.3f, Vec3f::UnitX()))), 0,
+              1e-5);
 }
 
 TEST(Clip, CubicSplineReproducesACubic) {
@@ -73,8 +74,9 @@ TEST(Clip, CubicRotationsAreNormalised) {
   Pose pose = two_joints();
   sample_clip({"c", {channel}}, 0.5, pose);
   EXPECT_NEAR(pose.joints[0].rotation.norm(), 1, 1e-6);
-  EXPECT_NEAR(pose.joints[0].rotation.angularDistance(Quatf(Eigen::AngleAxisf(float(M_PI / 2), Vec3f::UnitX()))), 0,
-              1e-5);
+  EXPECT_NEAR(
+      pose.joints[0].rotation.angularDistance(Quatf(Eigen::AngleAxisf(float(M_PI / 2), Vec3f::UnitX()))), 0,
+      1e-5);
 }
 
 TEST(Clip, MorphWeightsAreWrittenFromTheirFirst) {

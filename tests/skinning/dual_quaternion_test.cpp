@@ -41,7 +41,9 @@ float blend_norm(const RandomSkin& skin, std::size_t v) {
 
 /// Whether some influence is so near the border between hemispheres that rounding may pick either side.
 bool sign_is_a_toss(const RandomSkin& skin, std::size_t v) {
-  const auto quaternion = [&](std::size_t i) { return Quatd(skin.posed_from_rest[skin.weights.joints[i]].rotation()); };
+  const auto quaternion = [&](std::size_t i) {
+    return Quatd(skin.posed_from_rest[skin.weights.joints[i]].rotation());
+  };
   for (std::size_t i = skin.weights.starts[v]; i < skin.weights.starts[v + 1]; ++i)
     if (std::abs(quaternion(skin.weights.starts[v]).dot(quaternion(i))) < 1e-5) return true;
   return false;
@@ -54,8 +56,8 @@ TEST(DualQuaternion, AgreesWithTheFormulaOnEveryInstructionSet) {
     for (const RandomTransforms kind : {RandomTransforms::rigid, RandomTransforms::scaled})
       for (const std::size_t vertices : {1u, 63u, 64u, 65u, 1000u})
         for (const int influences : {1, 2, 3, 4, 7}) {
-          const RandomSkin skin = make_random_skin(static_cast<std::uint32_t>(vertices * 37) + influences, vertices,
-                                                   20, influences, kind);
+          const RandomSkin skin = make_random_skin(static_cast<std::uint32_t>(vertices * 37) + influences,
+                                                   vertices, 20, influences, kind);
           const std::vector<Vec3f> posed = skin_with_kernel(skin);
           std::vector<Vec3f> expected(vertices);
           reference::dual_quaternion<double>(skin.rest, skin.weights, skin.posed_from_rest, expected);
@@ -74,7 +76,8 @@ TEST(DualQuaternion, AgreesWithTheFormulaOnEveryInstructionSet) {
 /// Two joints that turn about x, at the given angles, and one vertex half on each.
 RandomSkin two_joints(double first, double second) {
   RandomSkin skin;
-  for (double angle : {first, second}) skin.posed_from_rest.emplace_back(Eigen::AngleAxisd(angle, Vec3d::UnitX()));
+  for (double angle : {first, second})
+    skin.posed_from_rest.emplace_back(Eigen::AngleAxisd(angle, Vec3d::UnitX()));
   skin.rest = {Vec3f(0, 1, 0)};
   WeightRepairs repairs;
   Influence row[] = {{0, 0.5f}, {1, 0.5f}};
@@ -101,11 +104,12 @@ TEST(DualQuaternion, AntipodalQuaternionsTakeTheShortWay) {
 }
 
 TEST(DualQuaternion, SignsThatNoChoicePerJointSatisfies) {
-  // Three joints 120° apart round one axis: each pair wants one hemisphere, all three together cannot have it. Each
-  // vertex must still blend towards its own heaviest joint.
+  // Three joints 120° apart round one axis: each pair wants one hemisphere, all three together cannot have
+  // it. Each vertex must still blend towards its own heaviest joint.
   RandomSkin skin;
   for (int j = 0; j < 3; ++j)
-    skin.posed_from_rest.emplace_back(Eigen::AngleAxisd(j * 2 * std::numbers::pi / 3 + 0.01 * j, Vec3d::UnitX()));
+    skin.posed_from_rest.emplace_back(
+        Eigen::AngleAxisd(j * 2 * std::numbers::pi / 3 + 0.01 * j, Vec3d::UnitX()));
   WeightRepairs repairs;
   for (std::uint32_t j = 0; j < 3; ++j) {
     skin.rest.emplace_back(0.0f, 1.0f, 0.0f);
@@ -140,7 +144,8 @@ TEST(DualQuaternion, SplitGivesTheTransformBack) {
     const SplitTransform split = split_transform(transform);
     const Quatd real(split.rigid.real[3], split.rigid.real[0], split.rigid.real[1], split.rigid.real[2]);
     EXPECT_NEAR(real.norm(), 1, 1e-6);
-    EXPECT_LT((real.toRotationMatrix() * split.stretch.linear() - transform.linear()).cwiseAbs().maxCoeff(), 1e-5);
+    EXPECT_LT((real.toRotationMatrix() * split.stretch.linear() - transform.linear()).cwiseAbs().maxCoeff(),
+              1e-5);
     EXPECT_FALSE(split.is_rigid);
   }
   EXPECT_GT(mirrored, 5);
@@ -150,7 +155,8 @@ TEST(DualQuaternion, MirroredCharacterEqualsTheMirrorImage) {
   RandomSkin skin = make_random_skin(3, 500, 8, 4, RandomTransforms::rigid);
   // Blends near the antipodal point swing wildly; keep the joints within a half turn of each other.
   for (std::size_t j = 0; j < skin.posed_from_rest.size(); ++j)
-    skin.posed_from_rest[j] = Eigen::Translation3d(0.1 * j, 0, 0) * Eigen::AngleAxisd(0.2 * j, Vec3d(1, 1, 0).normalized());
+    skin.posed_from_rest[j] =
+        Eigen::Translation3d(0.1 * j, 0, 0) * Eigen::AngleAxisd(0.2 * j, Vec3d(1, 1, 0).normalized());
   const std::vector<Vec3f> plain = skin_with_kernel(skin);
   const Eigen::DiagonalMatrix<double, 3> mirror(-1, 1, 1);
   for (Affine3d& transform : skin.posed_from_rest) transform = Affine3d(mirror) * transform;

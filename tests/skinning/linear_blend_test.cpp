@@ -29,19 +29,22 @@ TEST(LinearBlend, AgreesWithTheFormulaOnEveryInstructionSet) {
     ++targets;
     for (const std::size_t vertices : {1u, 63u, 64u, 65u, 128u, 1000u})
       for (const int influences : {1, 2, 3, 4, 5, 8, 13}) {
-        const RandomSkin skin = make_random_skin(static_cast<std::uint32_t>(vertices * 31) + influences, vertices, 20,
-                                                 influences, RandomTransforms::scaled);
+        const RandomSkin skin = make_random_skin(static_cast<std::uint32_t>(vertices * 31) + influences,
+                                                 vertices, 20, influences, RandomTransforms::scaled);
         const std::vector<Vec3f> posed = skin_with_kernel(skin);
         std::vector<Vec3f> expected(vertices);
         reference::linear_blend<double>(skin.rest, skin.weights, skin.posed_from_rest, expected);
         for (std::size_t v = 0; v < vertices; ++v)
-          ASSERT_LT((posed[v] - expected[v]).norm(), 4e-6f) << target << ", vertex " << v << " of " << vertices;
+          ASSERT_LT((posed[v] - expected[v]).norm(), 4e-6f)
+              << target << ", vertex " << v << " of " << vertices;
       }
   });
   EXPECT_GE(targets, 1);
 }
 
-TEST(LinearBlend, NoVertices) { EXPECT_TRUE(skin_with_kernel(make_random_skin(1, 0, 3, 4, RandomTransforms::rigid)).empty()); }
+TEST(LinearBlend, NoVertices) {
+  EXPECT_TRUE(skin_with_kernel(make_random_skin(1, 0, 3, 4, RandomTransforms::rigid)).empty());
+}
 
 TEST(LinearBlend, WritesNothingBeyondItsOutput) {
   const RandomSkin skin = make_random_skin(5, 64, 8, 4, RandomTransforms::rigid);

@@ -26,7 +26,8 @@ TEST(Weights, RowIsSortedAndSumsToOne) {
 
 TEST(Weights, EqualWeightsKeepTheOrderOfJoints) {
   WeightRepairs repairs;
-  EXPECT_EQ(one_row({{7, 0.25f}, {1, 0.25f}, {3, 0.5f}}, 0, repairs).joints, (std::vector<std::uint32_t>{3, 1, 7}));
+  EXPECT_EQ(one_row({{7, 0.25f}, {1, 0.25f}, {3, 0.5f}}, 0, repairs).joints,
+            (std::vector<std::uint32_t>{3, 1, 7}));
 }
 
 TEST(Weights, CutRowsAreRescaled) {
