@@ -18,6 +18,16 @@ double skeleton_size(std::span<const Affine3d> world_from_joint) {
 
 }  // namespace
 
+LeafTail leaf_tail_to_surface(const SurfaceQuery& surface) {
+  return [&surface](int, const Vec3d& head, const Vec3d& direction) -> std::optional<Vec3d> {
+    const std::optional<RayHit> hit =
+        surface.first_hit({.origin = head.cast<float>(), .direction = direction.cast<float>()});
+    // A surface met from its front is another part: the leaf itself lies outside.
+    if (!hit || hit->from_front) return std::nullopt;
+    return hit->position.cast<double>();
+  };
+}
+
 std::vector<Bone> derive_bones(const Skeleton& skeleton, std::span<const Affine3d> world_from_joint,
                                const LeafTail& leaf_tail) {
   assert(world_from_joint.size() == skeleton.size());

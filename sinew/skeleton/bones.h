@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <sinew/core/math.h>
+#include <sinew/geometry/ray_query.h>
 #include <sinew/skeleton/skeleton.h>
 
 namespace sinew {
@@ -21,6 +22,10 @@ struct Bone {
 /// Where the bone of a leaf joint ends. `direction` is the unit direction from the parent bone's head to the
 /// leaf (the joint's own y axis where that is undefined). Empty when nothing is known.
 using LeafTail = std::function<std::optional<Vec3d>(int joint, const Vec3d& head, const Vec3d& direction)>;
+
+/// Before there are weights: the leaf's bone goes on in its direction until it leaves the surface. Says
+/// nothing for leaves that are not inside of it. `surface` must outlive the result.
+LeafTail leaf_tail_to_surface(const SurfaceQuery& surface);
 
 /// Files have only points; this makes segments of them. A joint's bone runs to its child; a joint with
 /// several children owns one segment per child; a leaf's bone ends where `leaf_tail` says or, where it says

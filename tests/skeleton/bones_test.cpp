@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/meshes.h"
+
 namespace sinew {
 namespace {
 
@@ -61,6 +63,20 @@ TEST(Bones, ZeroLengthSegmentsGiveWayToOthers) {
   const Skeleton lone{{joint("a", -1, {0, 0, 0})}};
   ASSERT_EQ(derive_bones(lone, world(lone)).size(), 1u);
   EXPECT_TRUE(derive_bones(lone, world(lone))[0].tail.allFinite());
+}
+
+TEST(Bones, LeavesReachTheSurface) {
+  const Mesh sphere = test::make_icosphere(3, 5.0f);
+  const SurfaceQuery surface(sphere.view());
+  const Skeleton inside{{joint("a", -1, {0, 0, 0}), joint("tip", 0, {0, 1, 0})}};
+  const std::vector<Bone> bones = derive_bones(inside, world(inside), leaf_tail_to_surface(surface));
+  ASSERT_EQ(bones.size(), 2u);
+  EXPECT_LT((bones[1].tail - Vec3d(0, 5, 0)).norm(), 0.05);
+  // A leaf outside of the surface goes on by half its parent's length, though the ray would hit.
+  const Skeleton outside{{joint("a", -1, {0, 9, 0}), joint("tip", 0, {0, -2, 0})}};
+  EXPECT_LT(
+      (derive_bones(outside, world(outside), leaf_tail_to_surface(surface))[1].tail - Vec3d(0, 6, 0)).norm(),
+      1e-9);
 }
 
 }  // namespace
