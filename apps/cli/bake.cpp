@@ -66,6 +66,7 @@ const Clip* choose_clip(const std::vector<Clip>& clips, const std::string& wante
   }
   for (const Clip& clip : clips)
     if (clip.name == wanted) return &clip;
+  if (wanted == "none") return nullptr;
   std::size_t number = 0;
   const auto [rest, error] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), number);
   if (error == std::errc() && rest == wanted.data() + wanted.size() && number < clips.size())
@@ -79,7 +80,12 @@ struct FrameRange {
   int last;
 };
 
+// More than nine hours at 30 fps: a damaged clip rather than a wish.
+constexpr int kMostFrames = 1'000'000;
+
 FrameRange parse_frames(const std::string& text, int count) {
+  if (text.empty() && count > kMostFrames)
+    throw Error(fmt::format("the clip has {} frames or more; choose some with --frames A-B", count));
   if (text.empty()) return {0, count - 1};
   const auto fail = [&](const std::string& what) -> FrameRange {
     throw Error(fmt::format("--frames {}: {}", text, what));
@@ -94,7 +100,8 @@ FrameRange parse_frames(const std::string& text, int count) {
     const auto last = std::from_chars(first.ptr + 1, end, range.last);
     if (last.ec != std::errc() || last.ptr != end) return fail("expected A-B or A, counted from 0");
   }
-  if (range.first < 0 || range.last < range.first) return fail("the first frame comes before the last");
+  if (range.first < 0) return fail("frames count from 0");
+  if (range.last < range.first) return fail("the last frame lies before the first");
   if (range.last >= count) return fail(fmt::format("the clip has the frames 0-{}", count - 1));
   return range;
 }
@@ -145,6 +152,13 @@ int run_bake(const BakeCommand& command) {
   if (clip != nullptr && !clip->name.empty()) format.clip_name = clip->name;
 
   const std::unique_ptr<FrameWriter> writer = make_frame_writer(scene, command.output, format);
+  for (const std::filesystem::path& output : writer->outputs())
+    for (const std::filesystem::path& source :
+         {std::filesystem::path(command.input), std::filesystem::path(command.motion), command.recipe}) {
+      std::error_code ignored;
+      if (!source.empty() && std::filesystem::equivalent(output, source, ignored))
+        throw Error(fmt::format("{}: is an input; choose another name for the output", output.string()));
+    }
   recipe.normals = recipe.normals && writer->wants_normals();
   const std::shared_ptr<const Character> character = Character::make(scene, recipe);
   for (const std::string& warning : character->warnings())
@@ -165,6 +179,10 @@ int run_bake(const BakeCommand& command) {
   };
   const BakeReport report = bake(character, options, *writer, progress_bar("bake"));
 
+  if (report.rejected_joints > 0)
+    fmt::print(stderr,
+               "sinew: warning: {}: {} joint transforms were not finite or absurd and took their rest\n",
+               command.input, report.rejected_joints);
   if (command.json) {
     nlohmann::ordered_json json;
     json["input"] = command.input;
@@ -174,6 +192,7 @@ int run_bake(const BakeCommand& command) {
     json["fps"] = fps;
     json["first_frame"] = range.first;
     json["frames"] = report.frames;
+    json["rejected_joints"] = report.rejected_joints;
     json["meshes"] = nlohmann::ordered_json::array();
     for (const SceneMesh& mesh : scene.meshes)
       json["meshes"].push_back({{"name", mesh.name}, {"vertices", mesh.surface.positions.size()}});

@@ -119,7 +119,7 @@ void print_text(const Scene& scene, const SceneInspection& inspection) {
 }  // namespace
 
 int run_info(const InfoOptions& options) {
-  const Scene scene = open_input(options.input);
+  const Scene scene = open_input(options.input, false);
   const SceneInspection inspection = inspect_scene(scene);
   if (options.json)
     print_json(scene, inspection);

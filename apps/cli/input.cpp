@@ -9,7 +9,7 @@
 
 namespace sinew::cli {
 
-Scene open_input(const std::string& input) {
+Scene open_input(const std::string& input, bool tell_warnings) {
   constexpr std::string_view kModel = "model:";
   if (input.starts_with(kModel)) {
     const std::string name = input.substr(kModel.size());
@@ -17,8 +17,9 @@ Scene open_input(const std::string& input) {
     throw Error(fmt::format("{}: no such built-in character; there is: tube", input));
   }
   Scene scene = read_scene(input);
-  for (const std::string& warning : scene.warnings)
-    fmt::print(stderr, "sinew: warning: {}: {}\n", input, warning);
+  if (tell_warnings)
+    for (const std::string& warning : scene.warnings)
+      fmt::print(stderr, "sinew: warning: {}{}\n", warning.starts_with(input) ? "" : input + ": ", warning);
   return scene;
 }
 

@@ -42,15 +42,16 @@ int run(int argc, char** argv) {
           "-o,--output", bake.output,
           "OUT.pc2 or OUT.mdd (one per mesh), OUT.glb (frames as morph targets) or OUT.obj (one per frame)")
       ->required();
-  bake_verb->add_option(
-      "--clip", bake.clip,
-      "clip by name or number, from 0 (default: the only one; without clips, the rest pose)");
+  bake_verb->add_option("--clip", bake.clip,
+                        "clip by name or number, from 0, or none for the rest pose (default: the only one)");
   bake_verb->add_option(
       "--motion", bake.motion,
       "take the clips from this file, e.g. a .bvh, matched to the character by joint names");
-  bake_verb->add_option(
-      "--pose", bake.poses,
-      "JOINT=X,Y,Z: turn a joint on top of the clip, degrees about its own axes, x first; repeatable");
+  bake_verb
+      ->add_option("--pose", bake.poses,
+                   "JOINT=X,Y,Z: turn a joint on top of the clip, degrees about x, then y, then z of the "
+                   "joint's frame; repeatable")
+      ->allow_extra_args(false);
   CLI::Option* skin = bake_verb->add_option("--skin", bake.skin,
                                             "deform with this one method: " + sinew::layer_method_names());
   bake_verb->add_option("--recipe", bake.recipe, "deform as this recipe says (see `sinew recipe`)")
@@ -100,7 +101,12 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return run(argc, argv);
+    const int code = run(argc, argv);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+      fmt::print(stderr, "sinew: cannot write to standard output\n");
+      return 1;
+    }
+    return code;
   } catch (const sinew::Error& error) {
     fmt::print(stderr, "sinew: {}\n", error.what());
   } catch (const std::bad_alloc&) {

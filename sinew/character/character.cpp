@@ -77,14 +77,25 @@ std::shared_ptr<const Character> Character::make(const Scene& scene, const Recip
         std::make_unique<const NormalSolver>(character->triangles_, corner_groups, group_count);
     character->set_normal_signs(scene);
   }
+  check_layers(recipe, "recipe");
   for (const LayerRecipe& layer : recipe.layers) {
     const LayerMethod* method = find_layer_method(layer.method);
-    if (method == nullptr)
-      throw Error(
-          fmt::format("recipe: '{}' is not a method; allowed are: {}", layer.method, layer_method_names()));
-    character->layers_.push_back(method->make_layer(*layer.options, *character));
+    const auto options = layer.options ? layer.options : method->make_options();
+    character->layers_.push_back(method->make_layer(*options, *character));
   }
   return character;
+}
+
+std::uint32_t Character::bind_skin(const Scene& scene, int number) {
+  first_binding_of_skin_.resize(scene.skins.size(), -1);
+  std::int64_t& first = first_binding_of_skin_[static_cast<std::size_t>(number)];
+  if (first < 0) {
+    const Skin& skin = scene.skins[static_cast<std::size_t>(number)];
+    first = static_cast<std::int64_t>(bindings_.size());
+    for (std::size_t j = 0; j < skin.joints.size(); ++j)
+      add_binding(bindings_, skin.joints[j], Affine3d(skin.joint_from_mesh[j].cast<double>()), scene);
+  }
+  return static_cast<std::uint32_t>(first);
 }
 
 void Character::add_mesh(const Scene& scene, std::size_t mesh_index, const Recipe& recipe,
@@ -100,20 +111,19 @@ void Character::add_mesh(const Scene& scene, std::size_t mesh_index, const Recip
       weld_vertices(source.surface.positions, weld_keys(source), static_cast<float>(recipe.weld_tolerance));
 
   // Bindings, and the transform that takes the mesh to the common rest space.
-  const std::uint32_t first_binding = static_cast<std::uint32_t>(bindings_.size());
+  const std::uint32_t first_binding =
+      mesh.skinned ? bind_skin(scene, source.skin) : static_cast<std::uint32_t>(bindings_.size());
   std::uint32_t fallback_binding = first_binding;
   if (mesh.skinned) {
-    const Skin& skin = scene.skins[static_cast<std::size_t>(source.skin)];
-    for (std::size_t j = 0; j < skin.joints.size(); ++j)
-      add_binding(bindings_, skin.joints[j], Affine3d(skin.joint_from_mesh[j].cast<double>()), scene);
-    fallback_binding += root_of_skin(skin);
+    fallback_binding += root_of_skin(scene.skins[static_cast<std::size_t>(source.skin)]);
   } else if (source.joint >= 0) {
     std::vector<Affine3d> world_from_joint(skeleton_.size());
     forward_kinematics(skeleton_, rest_pose_.joints, world_from_joint);
     const Affine3d& world = world_from_joint[static_cast<std::size_t>(source.joint)];
     const double volume = std::abs(world.linear().determinant());
     // A node scaled to nothing at rest has no way back: its mesh then stays in its own space.
-    if (volume > 1e-30 && std::isfinite(volume)) mesh.rest_from_mesh = world;
+    if (volume > 1e-30 && volume < 1e30 && world.matrix().cwiseAbs().maxCoeff() < 1e15)
+      mesh.rest_from_mesh = world;
     add_binding(bindings_, source.joint, mesh.rest_from_mesh.inverse(), scene);
   } else {
     add_binding(bindings_, -1, Affine3d::Identity(), scene);
@@ -156,6 +166,10 @@ void Character::add_mesh(const Scene& scene, std::size_t mesh_index, const Recip
   const NormalSlots slots = normal_slots(source);
   mesh.slot_group = group_slots(slots, mesh.weld, group_count);
   mesh.slot_sign.assign(mesh.slot_group.size(), 1.0f);
+  for (const std::uint32_t vertex : slots.slot_vertex) {
+    const std::size_t welded = mesh.first_vertex + mesh.weld.welded_of_vertex[vertex];
+    mesh.slot_binding.push_back(skin_weights_.row_joints(welded)[0]);
+  }
   const WeldedTriangles welded = weld_triangles(mesh.weld, source.surface.triangles);
   for (std::size_t t = 0; t < welded.triangles.size(); ++t) {
     Triangle triangle, groups;

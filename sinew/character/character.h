@@ -37,6 +37,7 @@ struct CharacterMesh {
   /// agree with the file's normal where a file winds its triangles the other way round.
   std::vector<std::uint32_t> slot_group;
   std::vector<float> slot_sign;
+  std::vector<std::uint32_t> slot_binding;  ///< per slot, its vertex's heaviest binding
 };
 
 /// Rest mesh, skeleton, binding and layers, made from a scene and a recipe. Immutable; share it between
@@ -71,9 +72,11 @@ class Character {
   void add_mesh(const Scene& scene, std::size_t mesh_index, const Recipe& recipe,
                 std::vector<Triangle>& corner_groups, std::size_t& group_count);
   void set_normal_signs(const Scene& scene);
+  std::uint32_t bind_skin(const Scene& scene, int skin);
 
   Skeleton skeleton_;
   std::vector<Binding> bindings_;
+  std::vector<std::int64_t> first_binding_of_skin_;  // -1 until a mesh uses the skin
   std::vector<CharacterMesh> meshes_;
   std::vector<Vec3f> rest_;
   std::vector<Triangle> triangles_;

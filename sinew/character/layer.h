@@ -56,6 +56,7 @@ class LayerOptions {
 struct LayerMethod {
   std::string_view name;     ///< in recipes and after --skin
   std::string_view summary;  ///< one line
+  bool is_skin;  ///< starts from the rest surface, so a recipe has at most one of these, and first
   std::unique_ptr<LayerOptions> (*make_options)();
   std::unique_ptr<const Layer> (*make_layer)(const LayerOptions& options, const Character& character);
 };

@@ -10,10 +10,10 @@ std::unique_ptr<LayerOptions> no_options() {
 }
 
 constexpr LayerMethod kMethods[] = {
-    {"lbs", "linear blend skinning: what engines do; collapses where joints twist", no_options,
+    {"lbs", "linear blend skinning: what engines do; collapses where joints twist", true, no_options,
      make_linear_blend_layer},
-    {"dqs", "dual quaternion skinning: keeps its volume under twist; bulges where joints bend", no_options,
-     make_dual_quaternion_layer},
+    {"dqs", "dual quaternion skinning: keeps its volume under twist; bulges where joints bend", true,
+     no_options, make_dual_quaternion_layer},
 };
 
 }  // namespace

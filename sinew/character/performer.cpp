@@ -11,7 +11,8 @@ namespace sinew {
 namespace {
 
 // Far beyond any scene, and small enough that no kernel's products overflow a float.
-constexpr float kLargest = 1e18f;
+constexpr float kLargest = 1e15f;
+constexpr float kLargestMorphWeight = 1e3f;
 constexpr std::size_t kVerticesPerTask = 4096;
 
 bool usable(const Vec3f& v) {
@@ -29,6 +30,8 @@ Performer::Performer(std::shared_ptr<const Character> character)
       pose_(character_->rest_pose()),
       world_from_joint_(character_->skeleton().size(), Affine3d::Identity()),
       posed_from_rest_(character_->bindings().size(), Affine3d::Identity()),
+      posed_at_rest_(posed_from_rest_),
+      binding_sign_(posed_from_rest_.size(), 1.0f),
       positions_(character_->rest().begin(), character_->rest().end()) {
   const bool morphs =
       std::any_of(character_->meshes().begin(), character_->meshes().end(),
@@ -45,6 +48,7 @@ Performer::Performer(std::shared_ptr<const Character> character)
   }
   reset();
   perform(character_->rest_pose());
+  posed_at_rest_ = posed_from_rest_;
   reset();
 }
 
@@ -54,9 +58,11 @@ void Performer::reset() {
 }
 
 void Performer::clean_pose(const Pose& pose) {
+  const Pose& rest = character_->rest_pose();
   rejected_joints_ = 0;
-  const std::size_t joints = std::min(pose.joints.size(), pose_.joints.size());
-  for (std::size_t j = 0; j < joints; ++j) {
+  for (std::size_t j = 0; j < pose_.joints.size(); ++j) {
+    pose_.joints[j] = rest.joints[j];
+    if (j >= pose.joints.size()) continue;
     const Transform& given = pose.joints[j];
     const float length = given.rotation.norm();
     if (usable(given.translation) && usable(given.scale) && std::isfinite(length) && length > 1e-6f) {
@@ -67,9 +73,11 @@ void Performer::clean_pose(const Pose& pose) {
       ++rejected_joints_;
     }
   }
-  const std::size_t weights = std::min(pose.morph_weights.size(), pose_.morph_weights.size());
-  for (std::size_t w = 0; w < weights; ++w)
-    if (std::abs(pose.morph_weights[w]) <= 1e6f) pose_.morph_weights[w] = pose.morph_weights[w];
+  for (std::size_t w = 0; w < pose_.morph_weights.size(); ++w) {
+    const bool given =
+        w < pose.morph_weights.size() && std::abs(pose.morph_weights[w]) <= kLargestMorphWeight;
+    pose_.morph_weights[w] = given ? pose.morph_weights[w] : rest.morph_weights[w];
+  }
 }
 
 void Performer::apply_morph_targets() {
@@ -98,7 +106,9 @@ void Performer::perform(const Pose& pose, double seconds) {
     if (bindings[b].joint < 0) continue;
     const Affine3d posed =
         world_from_joint_[static_cast<std::size_t>(bindings[b].joint)] * bindings[b].joint_from_rest;
-    if (usable(posed)) posed_from_rest_[b] = posed;
+    const bool good = usable(posed);
+    posed_from_rest_[b] = good ? posed : posed_at_rest_[b];
+    if (!good) ++rejected_joints_;
   }
   std::span<const Vec3f> rest = character_->rest();
   if (!morphed_rest_.empty()) {
@@ -125,13 +135,17 @@ void Performer::scatter_positions() {
 }
 
 void Performer::compute_normals() {
+  // A mirrored part's triangles turn their back; its normals shall not.
+  for (std::size_t b = 0; b < binding_sign_.size(); ++b)
+    binding_sign_[b] = posed_from_rest_[b].linear().determinant() < 0 ? -1.0f : 1.0f;
   character_->normal_solver()->compute(positions_, normal_scratch_, group_normals_);
   for (std::size_t m = 0; m < slot_normals_.size(); ++m) {
     const CharacterMesh& mesh = character_->meshes()[m];
     std::vector<Vec3f>& slots = slot_normals_[m];
     parallel_blocks(slots.size(), kVerticesPerTask, [&](std::size_t begin, std::size_t end) {
       for (std::size_t s = begin; s < end; ++s)
-        slots[s] = mesh.slot_sign[s] * group_normals_[mesh.slot_group[s]];
+        slots[s] =
+            mesh.slot_sign[s] * binding_sign_[mesh.slot_binding[s]] * group_normals_[mesh.slot_group[s]];
     });
   }
 }

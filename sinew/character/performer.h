@@ -15,9 +15,8 @@ class Performer {
   explicit Performer(std::shared_ptr<const Character> character);
 
   /// Deforms the character to `pose`, `seconds` after the last call (for layers with history; 0 is fine).
-  /// Joints whose transform is not finite or absurd (beyond 1e18) take their last good one, so that NaN never
-  /// comes out. A pose with too few joints or morph weights leaves the missing ones at rest. Does not throw
-  /// or allocate.
+  /// Joints whose transform is not finite or absurd (beyond 1e15) take their rest, so that NaN never comes
+  /// out; so do joints and morph weights that the pose does not have. Does not throw or allocate.
   void perform(const Pose& pose, double seconds = 0);
 
   /// Forgets all history: the next frame is as the first.
@@ -33,7 +32,7 @@ class Performer {
   std::span<const Vec3f> welded_positions() const { return positions_; }
   /// Scene from mesh space in this frame: identity for skinned meshes, the node's transform for others.
   const Affine3d& scene_from_mesh(std::size_t mesh) const;
-  /// Joints that kept their last good transform in this frame because the pose's was unusable.
+  /// Joints and bindings that took their rest in this frame because the pose's transform was unusable.
   std::size_t rejected_joints() const { return rejected_joints_; }
 
  private:
@@ -47,7 +46,9 @@ class Performer {
   std::size_t rejected_joints_ = 0;
   std::vector<Affine3d> world_from_joint_;
   std::vector<Affine3d> posed_from_rest_;
-  std::vector<Vec3f> morphed_rest_;  // empty without morph targets
+  std::vector<Affine3d> posed_at_rest_;  // what an unusable transform gives way to
+  std::vector<float> binding_sign_;      // -1 where this frame mirrors
+  std::vector<Vec3f> morphed_rest_;      // empty without morph targets
   std::vector<Vec3f> positions_;
   std::vector<std::unique_ptr<LayerState>> states_;
   std::vector<std::vector<Vec3f>> file_positions_;  // per mesh; empty where nothing was welded

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -17,7 +18,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kNestingLimit = 32;
-constexpr std::size_t kSizeLimit = std::size_t{16} << 20;
+constexpr std::size_t kSizeLimit = std::size_t{1} << 20;
+constexpr std::size_t kMostLayers = 64;
 
 std::string show(const Json& value) {
   std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -168,17 +170,14 @@ class RepeatedKeys {
       keys_.pop_back();
     } else if (event == Json::parse_event_t::key) {
       const std::string key = parsed.get<std::string>();
-      std::vector<std::string>& seen = keys_.back();
-      if (std::find(seen.begin(), seen.end(), key) != seen.end())
-        throw Error(fmt::format("{}: '{}' is given twice", name_, key));
-      seen.push_back(key);
+      if (!keys_.back().insert(key).second) throw Error(fmt::format("{}: '{}' is given twice", name_, key));
     }
     return true;
   }
 
  private:
   const std::string& name_;
-  std::vector<std::vector<std::string>> keys_;
+  std::vector<std::set<std::string>> keys_;
 };
 
 void append_fields(std::string& text, const Json& fields) {
@@ -227,11 +226,29 @@ Recipe parse_recipe(std::string_view text, const std::string& name) {
       throw Error(fmt::format("{}: layers: expected a list, found {}", name, show(*layers)));
     if (layers->empty())
       throw Error(fmt::format("{}: layers: is empty; allowed are: {}", name, layer_method_names()));
+    if (layers->size() > kMostLayers)
+      throw Error(fmt::format("{}: layers: {} of them; allowed are {}", name, layers->size(), kMostLayers));
     recipe.layers.clear();
     for (std::size_t i = 0; i < layers->size(); ++i)
       recipe.layers.push_back(parse_layer((*layers)[i], fmt::format("{}: layers[{}]", name, i)));
   }
+  check_layers(recipe, name);
   return recipe;
+}
+
+void check_layers(const Recipe& recipe, const std::string& name) {
+  if (recipe.layers.size() > kMostLayers)
+    throw Error(
+        fmt::format("{}: layers: {} of them; allowed are {}", name, recipe.layers.size(), kMostLayers));
+  for (std::size_t i = 0; i < recipe.layers.size(); ++i) {
+    const std::string where = fmt::format("{}: layers[{}]: ", name, i);
+    const LayerMethod& method = require_method(recipe.layers[i].method, where);
+    if (method.is_skin && i > 0)
+      throw Error(
+          fmt::format("{}'{}' is a skinning method and would undo the layers before it; put it first, and "
+                      "only one",
+                      where, method.name));
+  }
 }
 
 Recipe read_recipe(const std::filesystem::path& path) {
@@ -257,7 +274,7 @@ Json recipe_json(Recipe recipe) {
     FieldWriter fields;
     fields.object["method"] = layer.method;
     // visit() serves readers too and so is not const; a writer changes nothing.
-    const_cast<LayerOptions&>(*layer.options).visit(fields);
+    if (layer.options) const_cast<LayerOptions&>(*layer.options).visit(fields);
     json["layers"].push_back(std::move(fields.object));
   }
   return json;

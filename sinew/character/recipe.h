@@ -31,10 +31,14 @@ struct Recipe {
 
 /// Reads {"weld_tolerance": 0, …, "layers": ["dqs", {"method": "…", …}]}. A layer is a method's name or an
 /// object with the method and its settings. Throws Error naming `name`, the field and what is allowed for:
-/// JSON that does not parse, is nested deeper than 32 or longer than 16 MB, unknown or repeated fields, wrong
+/// JSON that does not parse, is nested deeper than 32 or longer than 1 MB, unknown or repeated fields, wrong
 /// types, numbers out of range, unknown methods.
 Recipe parse_recipe(std::string_view json, const std::string& name);
 Recipe read_recipe(const std::filesystem::path& path);
+
+/// Throws Error (prefixed with `name`) for an unknown method, more than 64 layers, or a skinning method that
+/// is not the first layer: it would undo those before it.
+void check_layers(const Recipe& recipe, const std::string& name);
 
 /// The recipe that --skin NAME stands for: that one method with its defaults. Throws Error for unknown names.
 Recipe recipe_for_method(std::string_view method);

@@ -46,9 +46,11 @@ std::string_view as_text(std::span<const std::byte> bytes) {
 }
 
 AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
-  if (fs::is_directory(path_)) throw Error(fmt::format("{}: is a directory, not a file", path_.string()));
+  std::error_code ignored;
+  if (fs::is_directory(path_, ignored))
+    throw Error(fmt::format("{}: is a directory, not a file", path_.string()));
   const fs::path directory = path_.parent_path();
-  if (!directory.empty() && !fs::is_directory(directory))
+  if (!directory.empty() && !fs::is_directory(directory, ignored))
     throw Error(fmt::format("{}: directory '{}' does not exist", path_.string(), directory.string()));
   // The process id keeps two programs that write the same output apart; the address, two writers in one.
   temporary_ = path_;

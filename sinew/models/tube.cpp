@@ -43,14 +43,16 @@ Scene make_tube(const TubeOptions& options) {
   scene.source = "model:tube";
   scene.skeleton.joints.resize(3);
   scene.skeleton.joints[0] = {"lower", -1, {}, true};
-  scene.skeleton.joints[0].rest.translation = {-options.length / 2, 0, 0};
+  // A joint on the end cap itself would be neither inside nor outside.
+  const float bone = 0.45f * options.length;
+  scene.skeleton.joints[0].rest.translation = {-bone, 0, 0};
   scene.skeleton.joints[1] = {"upper", 0, {}, true};
-  scene.skeleton.joints[1].rest.translation = {options.length / 2, 0, 0};
+  scene.skeleton.joints[1].rest.translation = {bone, 0, 0};
   scene.skeleton.joints[2] = {"tip", 1, {}, false};
-  scene.skeleton.joints[2].rest.translation = {options.length / 2, 0, 0};
+  scene.skeleton.joints[2].rest.translation = {bone, 0, 0};
 
   Skin skin{"tube", {0, 1}, {Mat4f::Identity(), Mat4f::Identity()}};
-  skin.joint_from_mesh[0](0, 3) = options.length / 2;
+  skin.joint_from_mesh[0](0, 3) = bone;
   scene.skins.push_back(skin);
 
   const auto segments = static_cast<std::uint32_t>(options.segments);

@@ -39,7 +39,8 @@ Scene read_scene(const std::filesystem::path& path) {
   if (extension == ".obj") return read_obj(path);
   if (extension == ".fbx" || extension == ".dae") return read_assimp(path);
   if (extension == ".bvh") return read_bvh(path);
-  if (!std::filesystem::exists(path)) throw Error(fmt::format("{}: no such file", path.string()));
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) throw Error(fmt::format("{}: no such file", path.string()));
   throw Error(fmt::format("{}: unknown kind of file '{}'; Sinew reads .glb .gltf .obj .fbx .dae .bvh",
                           path.string(), extension));
 }
@@ -47,7 +48,9 @@ Scene read_scene(const std::filesystem::path& path) {
 namespace {
 
 // Beyond it, products of positions and transforms no longer fit a float.
-constexpr float kFarthest = 1e18f;
+constexpr float kFarthest = 1e15f;
+constexpr float kFarthestMorph = 1e12f;
+constexpr float kLargestMorphWeight = 1e3f;
 
 void check_corner_values(std::size_t corner_count, std::size_t value_count,
                          const std::vector<std::uint32_t>& corners, const std::string& where) {
@@ -86,7 +89,7 @@ void check_mesh(const Scene& scene, const SceneMesh& mesh, const std::string& wh
     if (!mesh.surface.positions[v].allFinite())
       throw Error(fmt::format("{}: position {} is not finite", where, v));
     else if (mesh.surface.positions[v].cwiseAbs().maxCoeff() > kFarthest)
-      throw Error(fmt::format("{}: position {} is more than 1e18 m from the origin", where, v));
+      throw Error(fmt::format("{}: position {} is more than 1e15 m from the origin", where, v));
   for (std::uint32_t corner : mesh.surface.polygons.corners)
     if (corner >= vertices)
       throw Error(fmt::format("{}: vertex {} does not exist ({})", where, corner, vertices));
@@ -114,11 +117,13 @@ void check_mesh(const Scene& scene, const SceneMesh& mesh, const std::string& wh
       throw Error(fmt::format("{}: morph target '{}': {} displacements for {} vertices", where, target.name,
                               target.displacements.size(), vertices));
     for (const Vec3f& displacement : target.displacements)
-      if (!displacement.allFinite())
-        throw Error(fmt::format("{}: morph target '{}': a displacement is not finite", where, target.name));
+      if (!displacement.allFinite() || displacement.cwiseAbs().maxCoeff() > kFarthestMorph)
+        throw Error(fmt::format("{}: morph target '{}': a displacement is not finite or beyond 1e12 m", where,
+                                target.name));
   }
   for (float weight : mesh.morph_weights)
-    if (!std::isfinite(weight)) throw Error(fmt::format("{}: a morph weight is not finite", where));
+    if (!(std::abs(weight) <= kLargestMorphWeight))
+      throw Error(fmt::format("{}: a morph weight is {}; at most 1000 makes sense", where, weight));
   if (mesh.joint < -1 || mesh.joint >= static_cast<int>(scene.skeleton.size()))
     throw Error(fmt::format("{}: hangs on joint {} of {}", where, mesh.joint, scene.skeleton.size()));
   if (mesh.skin < -1 || mesh.skin >= static_cast<int>(scene.skins.size()))

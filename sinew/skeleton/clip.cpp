@@ -11,6 +11,8 @@ namespace sinew {
 
 namespace {
 
+constexpr double kStepTolerance = 1e-4;  // seconds
+
 int path_width(ChannelPath path) {
   return path == ChannelPath::rotation ? 4 : 3;
 }
@@ -49,7 +51,12 @@ double interpolate(const Channel& channel, const KeySpan& keys, int c) {
            keys.seconds * (t3 - t2) * after[c];
   }
   const double before = values[keys.before * width + c];
-  if (channel.interpolation == Interpolation::step) return before;
+  if (channel.interpolation == Interpolation::step) {
+    // Key times are rounded to float: frame k of a 30 fps clip must show key k though float(k / 30) may lie a
+    // hair behind k / 30.
+    const bool reached = (1 - keys.share) * keys.seconds < kStepTolerance;
+    return reached ? values[keys.after * width + c] : before;
+  }
   return before + keys.share * (values[keys.after * width + c] - before);
 }
 
@@ -134,7 +141,7 @@ void sample_clip(const Clip& clip, double time, Pose& pose) {
 
 int frame_count(const Clip& clip, double frames_per_second) {
   const double frames = clip.duration() * frames_per_second;
-  // Beyond what an int holds no cache format can follow; the writers refuse such counts with a clear error.
+  // No cache format counts further.
   if (!(frames < 2e9)) return 2'000'000'000;
   return static_cast<int>(std::floor(frames + 1e-3)) + 1;
 }

@@ -6,6 +6,7 @@
 namespace sinew {
 
 PackedWeights::PackedWeights(const SkinWeights& weights) : vertex_count_(weights.rows()) {
+  std::size_t crowd = 65536;
   for (std::size_t begin = 0; begin < vertex_count_; begin += kBlock) {
     const std::size_t end = std::min(begin + kBlock, vertex_count_);
     std::size_t influences = 1;
@@ -33,9 +34,10 @@ PackedWeights::PackedWeights(const SkinWeights& weights) : vertex_count_(weights
       }
     }
     // Neighbouring vertices repeat the same few pairs: thin the list out before it grows with the mesh.
-    if (joint_pairs_.size() > 65536 || end == vertex_count_) {
+    if (joint_pairs_.size() > crowd || end == vertex_count_) {
       std::sort(joint_pairs_.begin(), joint_pairs_.end());
       joint_pairs_.erase(std::unique(joint_pairs_.begin(), joint_pairs_.end()), joint_pairs_.end());
+      crowd = std::max(crowd, 2 * joint_pairs_.size());
     }
   }
 }

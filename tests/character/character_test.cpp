@@ -168,6 +168,12 @@ TEST(Character, TwoSkinsMayBindOneJointDifferently) {
   EXPECT_LT((performer.positions(1)[0] - performer.positions(0)[0] - Vec3f(7, 0, 0)).norm(), 1e-5f);
 }
 
+TEST(Character, MeshesOfOneSkinShareItsBindings) {
+  Scene scene = cube_scene(test::make_cube());
+  scene.meshes.push_back(scene.meshes[0]);
+  EXPECT_EQ(Character::make(scene, Recipe())->bindings().size(), 2u);
+}
+
 TEST(Character, UnskinnedMeshFollowsItsNode) {
   Scene scene = cube_scene(test::make_cube());
   scene.meshes[0].skin = -1;

@@ -52,34 +52,49 @@ TEST(Performer, RestPoseGivesTheRestMesh) {
     ASSERT_LT((performer.positions(0)[v] - scene.meshes[0].surface.positions[v]).norm(), 1e-6f);
 }
 
-TEST(Performer, BadPosesKeepTheLastGoodOne) {
+TEST(Performer, BadTransformsGiveWayToRest) {
   const auto character = Character::make(make_tube(), Recipe());
   Performer performer(character);
-  performer.perform(bent(*character, 1));
-  const std::vector<Vec3f> good = copy(performer.positions(0));
+  const std::vector<Vec3f> rest = copy(performer.positions(0));
   const float nan = std::nanf(""), inf = std::numeric_limits<float>::infinity();
   const auto broken = [&](auto change) {
+    performer.perform(bent(*character, 1));
+    EXPECT_FALSE(copy(performer.positions(0)) == rest);
+    EXPECT_EQ(performer.rejected_joints(), 0u);
     Pose pose = bent(*character, 1);
     change(pose.joints[1]);
     performer.perform(pose);
     EXPECT_EQ(performer.rejected_joints(), 1u);
-    EXPECT_TRUE(copy(performer.positions(0)) == good);
+    EXPECT_TRUE(copy(performer.positions(0)) == rest);
   };
   broken([&](Transform& t) { t.translation.x() = nan; });
   broken([&](Transform& t) { t.scale.y() = inf; });
   broken([&](Transform& t) { t.rotation.coeffs().setZero(); });
   broken([&](Transform& t) { t.rotation.w() = nan; });
   broken([&](Transform& t) { t.translation.z() = 1e30f; });
+  performer.perform(bent(*character, 1));
   performer.perform(Pose());  // no joints at all
-  EXPECT_TRUE(copy(performer.positions(0)) == good);
+  EXPECT_TRUE(copy(performer.positions(0)) == rest);
+}
+
+TEST(Performer, MirroredCharactersFaceOutwards) {
+  const auto character = Character::make(make_tube(), Recipe());
+  Performer performer(character);
+  Pose pose = character->rest_pose();
+  pose.joints[0].scale = {1, -1, 1};
+  performer.perform(pose);
+  for (std::size_t v = 0; v < 32; ++v) {
+    const Vec3f p = performer.positions(0)[v + 320], n = performer.normals(0)[v + 320];
+    EXPECT_GT(n.dot(Vec3f(0, p.y(), p.z())), 0) << v;
+  }
 }
 
 TEST(Performer, HugePosesStayFinite) {
   const auto character = Character::make(make_tube(), Recipe());
   Performer performer(character);
   Pose pose = bent(*character, 2);
-  pose.joints[0].scale = pose.joints[1].scale = Vec3f::Constant(1e17f);
-  pose.joints[0].translation = {1e17f, -1e17f, 1e17f};
+  pose.joints[0].scale = pose.joints[1].scale = Vec3f::Constant(1e7f);
+  pose.joints[0].translation = {1e14f, -1e14f, 1e14f};
   performer.perform(pose);
   for (const Vec3f& p : performer.positions(0)) ASSERT_TRUE(p.allFinite());
   for (const Vec3f& n : performer.normals(0)) ASSERT_TRUE(n.allFinite());

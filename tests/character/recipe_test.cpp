@@ -25,14 +25,14 @@ TEST(Recipe, EmptyObjectIsTheDefault) {
 
 TEST(Recipe, ReadsEveryField) {
   const Recipe recipe = parse_recipe(
-      R"({"weld_tolerance": 0.001, "influences": 8, "normals": false, "layers": ["lbs", {"method": "dqs"}]})",
+      R"({"weld_tolerance": 0.001, "influences": 8, "normals": false, "layers": [{"method": "lbs"}]})",
       "r.json");
   EXPECT_EQ(recipe.weld_tolerance, 0.001);
   EXPECT_EQ(recipe.influences, 8);
   EXPECT_FALSE(recipe.normals);
-  ASSERT_EQ(recipe.layers.size(), 2u);
+  ASSERT_EQ(recipe.layers.size(), 1u);
   EXPECT_EQ(recipe.layers[0].method, "lbs");
-  EXPECT_EQ(recipe.layers[1].method, "dqs");
+  EXPECT_EQ(parse_recipe(R"({"layers": ["lbs"]})", "r.json").layers[0].method, "lbs");
   EXPECT_EQ(to_json(parse_recipe(to_json(recipe), "again")), to_json(recipe));
 }
 
@@ -53,6 +53,7 @@ TEST(Recipe, MistakesAreNamedByField) {
       {R"({"layers": "dqs"})", "layers: expected a list"},
       {R"({"layers": []})", "layers: is empty; allowed are: lbs, dqs"},
       {R"({"layers": ["lbs", "dqz"]})", "layers[1]: 'dqz' is not a method; allowed are: lbs, dqs"},
+      {R"({"layers": ["lbs", "dqs"]})", "layers[1]: 'dqs' is a skinning method and would undo"},
       {R"({"layers": [7]})", "layers[0]: expected a method's name or an object, found 7"},
       {R"({"layers": [{}]})", "layers[0].method: is missing"},
       {R"({"layers": [{"method": 1}]})", "layers[0].method: expected a string"},
@@ -71,6 +72,12 @@ TEST(Recipe, MistakesAreNamedByField) {
 
 TEST(Recipe, DeepNestingIsRefusedBeforeParsing) {
   EXPECT_NE(error_of("{\"layers\": " + std::string(100000, '[')).find("nest"), std::string::npos);
+}
+
+TEST(Recipe, TooManyLayers) {
+  std::string json = "{\"layers\": [\"lbs\"";
+  for (int i = 0; i < 100; ++i) json += ", \"lbs\"";
+  EXPECT_NE(error_of(json + "]}").find("101 of them; allowed are 64"), std::string::npos);
 }
 
 TEST(Recipe, MethodByName) {

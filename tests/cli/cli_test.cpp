@@ -162,6 +162,28 @@ TEST_F(Cli, BakeMistakes) {
     expect_failure(std::string("bake model:tube --clip bend --pose ") + pose + to, "--pose");
 }
 
+TEST_F(Cli, InputsAreNeverOverwritten) {
+  write_glb(make_tube(), directory_ / "t.glb");
+  const auto before = read_file(directory_ / "t.glb");
+  expect_failure("bake " + path("t.glb") + " --clip bend -o " + path("t.glb"), "is an input");
+  EXPECT_TRUE(read_file(directory_ / "t.glb") == before);
+}
+
+TEST_F(Cli, PoseAloneNeedsNoClip) {
+  const Outcome outcome =
+      sinew("bake --pose upper=0,0,90 --pose lower=0,0,0 model:tube --clip none -o " + path("a.obj"));
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+}
+
+TEST_F(Cli, EndlessClipsNeedAChoice) {
+  Scene scene = make_tube();
+  scene.clips.resize(1);
+  scene.clips[0].channels[0].times.back() = 1e9f;
+  write_glb(scene, directory_ / "long.glb");
+  expect_failure("bake " + path("long.glb") + " -o " + path("a.pc2"), "choose some with --frames");
+  EXPECT_EQ(sinew("bake " + path("long.glb") + " --frames 5-6 -o " + path("a.pc2")).exit_code, 0);
+}
+
 TEST_F(Cli, DamagedFilesGiveOneLine) {
   write_glb(make_tube(), directory_ / "tube.glb");
   std::vector<std::byte> bytes = read_file(directory_ / "tube.glb");

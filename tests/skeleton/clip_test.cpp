@@ -30,6 +30,21 @@ TEST(Clip, StepHoldsUntilTheNextKey) {
   EXPECT_EQ(pose.joints[1].translation, Vec3f(4, 5, 6));
 }
 
+TEST(Clip, StepShowsKeyKAtFrameK) {
+  for (const double rate : {24.0, 25.0, 30.0, 60.0}) {
+    Channel channel = translation(Interpolation::step, {}, {});
+    for (int k = 0; k < 500; ++k) {
+      channel.times.push_back(static_cast<float>(k / rate));
+      for (int c = 0; c < 3; ++c) channel.values.push_back(static_cast<float>(k));
+    }
+    Pose pose = two_joints();
+    for (int k = 0; k < 500; ++k) {
+      sample_clip({"c", {channel}}, k / rate, pose);
+      ASSERT_EQ(pose.joints[1].translation.x(), static_cast<float>(k)) << rate;
+    }
+  }
+}
+
 TEST(Clip, LinearInterpolatesAndClamps) {
   const Clip clip{"c", {translation(Interpolation::linear, {1, 3}, {0, 0, 0, 2, 4, 6})}};
   Pose pose = two_joints();
