@@ -1,196 +1,57 @@
-#include <charconv>
-#include <cmath>
 #include <cstdio>
-#include <numbers>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <sinew/character/bake.h>
 #include <sinew/core/error.h>
-#include <sinew/scene/retarget.h>
 
-#include "apps/cli/input.h"
+#include "apps/cli/performance.h"
 #include "apps/cli/progress_bar.h"
 #include "apps/cli/verbs.h"
 
 namespace sinew::cli {
 
-namespace {
-
-struct JointTurn {
-  std::size_t joint;
-  Quatf rotation;
-};
-
-/// Reads JOINT=X,Y,Z. Joint names may hold '=' and ','; the angles stand after the last '='.
-JointTurn parse_pose(const std::string& text, const Scene& scene) {
-  const auto fail = [&](const std::string& what) -> JointTurn {
-    throw Error(fmt::format("--pose {}: {}", text, what));
-  };
-  const std::size_t equals = text.rfind('=');
-  if (equals == std::string::npos) return fail("expected JOINT=X,Y,Z in degrees");
-  const std::string name = text.substr(0, equals);
-  const int joint = scene.skeleton.find(name);
-  if (joint < 0) return fail(fmt::format("no joint '{}'; `sinew info --json` lists them", name));
-  double angles[3];
-  const char* at = text.data() + equals + 1;
-  const char* end = text.data() + text.size();
-  for (int axis = 0; axis < 3; ++axis) {
-    const auto [rest, error] = std::from_chars(at, end, angles[axis]);
-    if (error != std::errc() || !std::isfinite(angles[axis]) || std::abs(angles[axis]) > 1e6)
-      return fail("expected three angles in degrees");
-    const bool separator = rest != end && *rest == ',';
-    if (separator != (axis < 2) || (axis == 2 && rest != end))
-      return fail("expected three angles in degrees");
-    at = rest + 1;
-  }
-  const auto turn = [&](int axis) {
-    return Eigen::AngleAxisd(angles[axis] * std::numbers::pi / 180, Vec3d::Unit(axis));
-  };
-  return {static_cast<std::size_t>(joint), Quatd(turn(2) * turn(1) * turn(0)).cast<float>()};
-}
-
-/// The clip that --clip names, or null for the rest pose.
-const Clip* choose_clip(const std::vector<Clip>& clips, const std::string& wanted, const std::string& file) {
-  const auto list = [&] {
-    std::string names;
-    for (std::size_t c = 0; c < clips.size(); ++c)
-      names += fmt::format("{}{} '{}'", c > 0 ? ", " : "", c, clips[c].name);
-    return names;
-  };
-  if (wanted.empty()) {
-    if (clips.empty()) return nullptr;
-    if (clips.size() == 1) return &clips[0];
-    throw Error(fmt::format("{}: has {} clips; choose one with --clip: {}", file, clips.size(), list()));
-  }
-  for (const Clip& clip : clips)
-    if (clip.name == wanted) return &clip;
-  if (wanted == "none") return nullptr;
-  std::size_t number = 0;
-  const auto [rest, error] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), number);
-  if (error == std::errc() && rest == wanted.data() + wanted.size() && number < clips.size())
-    return &clips[number];
-  if (clips.empty()) throw Error(fmt::format("{}: has no clip '{}': it has no clips", file, wanted));
-  throw Error(fmt::format("{}: has no clip '{}'; it has: {}", file, wanted, list()));
-}
-
-struct FrameRange {
-  int first;
-  int last;
-};
-
-// More than nine hours at 30 fps: a damaged clip rather than a wish.
-constexpr int kMostFrames = 1'000'000;
-
-FrameRange parse_frames(const std::string& text, int count) {
-  if (text.empty() && count > kMostFrames)
-    throw Error(fmt::format("the clip has {} frames or more; choose some with --frames A-B", count));
-  if (text.empty()) return {0, count - 1};
-  const auto fail = [&](const std::string& what) -> FrameRange {
-    throw Error(fmt::format("--frames {}: {}", text, what));
-  };
-  FrameRange range{};
-  const char* end = text.data() + text.size();
-  const auto first = std::from_chars(text.data(), end, range.first);
-  if (first.ec != std::errc()) return fail("expected A-B or A, counted from 0");
-  range.last = range.first;
-  if (first.ptr != end) {
-    if (*first.ptr != '-') return fail("expected A-B or A, counted from 0");
-    const auto last = std::from_chars(first.ptr + 1, end, range.last);
-    if (last.ec != std::errc() || last.ptr != end) return fail("expected A-B or A, counted from 0");
-  }
-  if (range.first < 0) return fail("frames count from 0");
-  if (range.last < range.first) return fail("the last frame lies before the first");
-  if (range.last >= count) return fail(fmt::format("the clip has the frames 0-{}", count - 1));
-  return range;
-}
-
-Recipe choose_recipe(const BakeCommand& command) {
-  if (!command.recipe.empty()) return read_recipe(command.recipe);
-  if (!command.skin.empty()) return recipe_for_method(command.skin);
-  return Recipe();
-}
-
-/// The motion file's clips, moved onto the scene's skeleton.
-std::vector<Clip> retargeted_clips(const std::string& file, const Scene& scene) {
-  const Scene motion = open_input(file);
-  if (motion.clips.empty()) throw Error(fmt::format("{}: has no clips", file));
-  std::vector<Clip> clips;
-  for (const Clip& clip : motion.clips) {
-    RetargetReport report;
-    clips.push_back(retarget_clip(motion.skeleton, clip, scene.skeleton, &report));
-    if (!report.sources_without_partner.empty()) {
-      std::string names;
-      for (const std::string& name : report.sources_without_partner)
-        names += (names.empty() ? "" : ", ") + name;
-      fmt::print(stderr, "sinew: warning: {}: clip '{}': no partner in the character for: {}\n", file,
-                 clip.name, names);
-    }
-  }
-  return clips;
-}
-
-}  // namespace
-
 int run_bake(const BakeCommand& command) {
-  Recipe recipe = choose_recipe(command);
-  Scene scene = open_input(command.input);
-  if (!command.motion.empty()) scene.clips = retargeted_clips(command.motion, scene);
-  const Clip* clip =
-      choose_clip(scene.clips, command.clip, command.motion.empty() ? command.input : command.motion);
-  std::vector<JointTurn> turns;
-  for (const std::string& pose : command.poses) turns.push_back(parse_pose(pose, scene));
-
-  const double fps = command.fps > 0 ? command.fps : clip != nullptr ? guess_frame_rate(*clip) : 30;
-  const FrameRange range = parse_frames(command.frames, clip != nullptr ? frame_count(*clip, fps) : 1);
+  Recipe recipe = choose_recipe(command.performance);
+  const Performance performance = open_performance(command.performance);
+  const Scene& scene = performance.scene;
+  const std::string& input = command.performance.input;
   FrameWriterOptions format;
-  format.frame_count = range.last - range.first + 1;
-  format.first_frame = range.first;
-  format.frames_per_second = fps;
+  format.frame_count = performance.last_frame - performance.first_frame + 1;
+  format.first_frame = performance.first_frame;
+  format.frames_per_second = performance.frames_per_second;
   format.up_axis = command.up;
-  if (clip != nullptr && !clip->name.empty()) format.clip_name = clip->name;
+  if (performance.clip && !performance.clip->name.empty()) format.clip_name = performance.clip->name;
 
   const std::unique_ptr<FrameWriter> writer = make_frame_writer(scene, command.output, format);
   for (const std::filesystem::path& output : writer->outputs())
-    for (const std::filesystem::path& source :
-         {std::filesystem::path(command.input), std::filesystem::path(command.motion), command.recipe}) {
-      std::error_code ignored;
-      if (!source.empty() && std::filesystem::equivalent(output, source, ignored))
-        throw Error(fmt::format("{}: is an input; choose another name for the output", output.string()));
-    }
+    refuse_to_overwrite_inputs(command.performance, output);
   recipe.normals = recipe.normals && writer->wants_normals();
   const std::shared_ptr<const Character> character = Character::make(scene, recipe);
   for (const std::string& warning : character->warnings())
-    fmt::print(stderr, "sinew: warning: {}: {}\n", command.input, warning);
+    fmt::print(stderr, "sinew: warning: {}: {}\n", input, warning);
 
   BakeOptions options;
-  options.first_frame = range.first;
-  options.last_frame = range.last;
-  options.frames_per_second = fps;
-  const Pose rest = character->rest_pose();
-  options.set_pose = [&](int frame, Pose& pose) {
-    pose = rest;
-    if (clip != nullptr) sample_clip(*clip, frame / fps, pose);
-    for (const JointTurn& turn : turns) {
-      Quatf& rotation = pose.joints[turn.joint].rotation;
-      rotation = (rotation * turn.rotation).normalized();
-    }
-  };
+  options.first_frame = performance.first_frame;
+  options.last_frame = performance.last_frame;
+  options.frames_per_second = performance.frames_per_second;
+  options.set_pose = performance.set_pose;
   const BakeReport report = bake(character, options, *writer, progress_bar("bake"));
 
   if (report.rejected_joints > 0)
     fmt::print(stderr,
                "sinew: warning: {}: {} joint transforms were not finite or absurd and took their rest\n",
-               command.input, report.rejected_joints);
+               input, report.rejected_joints);
   if (command.json) {
     nlohmann::ordered_json json;
-    json["input"] = command.input;
-    json["clip"] = clip != nullptr ? nlohmann::ordered_json(clip->name) : nlohmann::ordered_json();
+    json["input"] = input;
+    json["clip"] =
+        performance.clip ? nlohmann::ordered_json(performance.clip->name) : nlohmann::ordered_json();
     json["layers"] = nlohmann::ordered_json::array();
     for (const LayerRecipe& layer : recipe.layers) json["layers"].push_back(layer.method);
-    json["fps"] = fps;
-    json["first_frame"] = range.first;
+    json["fps"] = performance.frames_per_second;
+    json["first_frame"] = performance.first_frame;
     json["frames"] = report.frames;
     json["rejected_joints"] = report.rejected_joints;
     json["meshes"] = nlohmann::ordered_json::array();
@@ -202,8 +63,8 @@ int run_bake(const BakeCommand& command) {
   } else {
     const auto outputs = writer->outputs();
     fmt::print(
-        stderr, "{} frame{} at {} fps: {}{}\n", report.frames, report.frames == 1 ? "" : "s", fps,
-        outputs.front().string(),
+        stderr, "{} frame{} at {} fps: {}{}\n", report.frames, report.frames == 1 ? "" : "s",
+        performance.frames_per_second, outputs.front().string(),
         outputs.size() > 1 ? fmt::format(" … {} ({} files)", outputs.back().string(), outputs.size()) : "");
   }
   return 0;

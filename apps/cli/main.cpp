@@ -21,6 +21,26 @@ namespace {
 
 constexpr const char* kInputHelp = "a .glb, .gltf, .obj, .fbx, .dae or .bvh file, or model:tube";
 
+/// Input, clip, poses, method and frames: the same for all verbs that play a character.
+void add_performance_options(CLI::App& verb, PerformanceOptions& options) {
+  verb.add_option("INPUT", options.input, kInputHelp)->required();
+  verb.add_option("--clip", options.clip,
+                  "clip by name or number, from 0, or none for the rest pose (default: the only one)");
+  verb.add_option("--motion", options.motion,
+                  "take the clips from this file, e.g. a .bvh, matched to the character by joint names");
+  verb.add_option("--pose", options.poses,
+                  "JOINT=X,Y,Z: turn a joint on top of the clip, degrees about x, then y, then z of the "
+                  "joint's frame; repeatable")
+      ->allow_extra_args(false);
+  CLI::Option* skin =
+      verb.add_option("--skin", options.skin, "deform with this one method: " + sinew::layer_method_names());
+  verb.add_option("--recipe", options.recipe, "deform as this recipe says (see `sinew recipe`)")
+      ->excludes(skin);
+  verb.add_option("--fps", options.fps, "frames per second (default: the clip's own rate)")
+      ->check(CLI::Range(0.01, 10000.0));
+  verb.add_option("--frames", options.frames, "A-B or A: frames, from 0, both included (default: all)");
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Sinew rigs characters and deforms their skin like flesh.\n", "sinew");
   app.set_version_flag("--version", "sinew " SINEW_VERSION);
@@ -36,30 +56,12 @@ int run(int argc, char** argv) {
 
   BakeCommand bake;
   CLI::App* bake_verb = app.add_subcommand("bake", "Deform a character and write the frames to a cache");
-  bake_verb->add_option("INPUT", bake.input, kInputHelp)->required();
+  add_performance_options(*bake_verb, bake.performance);
   bake_verb
       ->add_option(
           "-o,--output", bake.output,
           "OUT.pc2 or OUT.mdd (one per mesh), OUT.glb (frames as morph targets) or OUT.obj (one per frame)")
       ->required();
-  bake_verb->add_option("--clip", bake.clip,
-                        "clip by name or number, from 0, or none for the rest pose (default: the only one)");
-  bake_verb->add_option(
-      "--motion", bake.motion,
-      "take the clips from this file, e.g. a .bvh, matched to the character by joint names");
-  bake_verb
-      ->add_option("--pose", bake.poses,
-                   "JOINT=X,Y,Z: turn a joint on top of the clip, degrees about x, then y, then z of the "
-                   "joint's frame; repeatable")
-      ->allow_extra_args(false);
-  CLI::Option* skin = bake_verb->add_option("--skin", bake.skin,
-                                            "deform with this one method: " + sinew::layer_method_names());
-  bake_verb->add_option("--recipe", bake.recipe, "deform as this recipe says (see `sinew recipe`)")
-      ->excludes(skin);
-  bake_verb->add_option("--fps", bake.fps, "frames per second (default: the clip's own rate)")
-      ->check(CLI::Range(0.01, 10000.0));
-  bake_verb->add_option("--frames", bake.frames,
-                        "A-B or A: frames to write, from 0, both included (default: all)");
   bake_verb->add_option("--up", bake.up, "up axis of .pc2 and .mdd: y, or z for Blender")
       ->check(CLI::IsMember({'y', 'z'}));
   bake_verb->add_flag("--json", bake.json, "print a machine-readable report");

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "apps/cli/performance.h"
+
 /// One struct and one function per verb. main.cpp alone knows the option parser, which is slow to compile.
 namespace sinew::cli {
 
@@ -14,15 +16,8 @@ struct InfoOptions {
 int run_info(const InfoOptions& options);
 
 struct BakeCommand {
-  std::string input;
+  PerformanceOptions performance;
   std::filesystem::path output;
-  std::string clip;                ///< name or number; empty: the only one, or the rest pose
-  std::string motion;              ///< file whose clips are retargeted to the input; empty: the input's own
-  std::vector<std::string> poses;  ///< JOINT=X,Y,Z in degrees
-  std::string skin;                ///< method; empty: the recipe's
-  std::filesystem::path recipe;
-  double fps = 0;  ///< 0: the clip's own rate
-  std::string frames;
   char up = 'y';
   bool json = false;
 };

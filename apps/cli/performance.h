@@ -1,0 +1,45 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sinew/character/recipe.h>
+#include <sinew/scene/scene.h>
+
+/// What bake, measure and render have in common: which character, doing what, in which frames.
+namespace sinew::cli {
+
+struct PerformanceOptions {
+  std::string input;
+  std::string clip;    ///< name or number; empty: the only one, or the rest pose; none: the rest pose
+  std::string motion;  ///< file whose clips are retargeted to the input; empty: the input's own
+  std::vector<std::string> poses;  ///< JOINT=X,Y,Z in degrees
+  std::string skin;                ///< method; empty: the recipe's
+  std::filesystem::path recipe;
+  double fps = 0;      ///< 0: the clip's own rate
+  std::string frames;  ///< A-B or A; empty: all
+};
+
+struct Performance {
+  Scene scene;
+  std::optional<Clip> clip;  ///< none: the rest pose
+  double frames_per_second = 30;
+  int first_frame = 0;
+  int last_frame = 0;  ///< inclusive
+  /// The pose of any frame of the clip, as BakeOptions::set_pose wants it. Keeps what it needs.
+  std::function<void(int frame, Pose& pose)> set_pose;
+};
+
+/// Reads the input and settles clip, frames and poses. Throws Error for what does not exist.
+Performance open_performance(const PerformanceOptions& options);
+
+/// --recipe, --skin or the default.
+Recipe choose_recipe(const PerformanceOptions& options);
+
+/// Throws Error when `output` is one of the files that are read.
+void refuse_to_overwrite_inputs(const PerformanceOptions& options, const std::filesystem::path& output);
+
+}  // namespace sinew::cli
