@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include <sinew/geometry/intersections.h>
+#include <sinew/measure/closed_surface.h>
+
+namespace sinew {
+
+struct PenetrationDepth {
+  double largest = 0;                ///< metres
+  double mean = 0;                   ///< metres
+  double largest_share_of_limb = 0;  ///< of the vertex's own limb radius: 1 is 100 %
+  double mean_share_of_limb = 0;
+  /// False when there are vertices to measure but nothing is exposed; all depths are then 0.
+  bool known = true;
+};
+
+/// How far the given vertices are from the exposed surface: the triangles with no buried vertex (`outside`,
+/// see winding_just_outside(), at most ½ for all three) together with the lines where `pairs`, all
+/// intersecting pairs of the closed surface, cut each other and at least one of their vertices is not buried.
+/// Those lines are the exposed surface's rim, so that a depth does not grow by the triangles that are buried
+/// in part. `limb_radius` is per vertex.
+PenetrationDepth penetration_depth(const ClosedSurface& surface, std::span<const Vec3f> positions,
+                                   std::span<const TrianglePair> pairs, std::span<const double> outside,
+                                   std::span<const std::uint32_t> vertices,
+                                   std::span<const double> limb_radius);
+
+}  // namespace sinew

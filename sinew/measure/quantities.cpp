@@ -1,0 +1,143 @@
+#include <sinew/measure/quantities.h>
+
+#include <array>
+#include <cmath>
+
+namespace sinew {
+
+namespace {
+
+using Frame = FrameMeasurements;
+using Value = std::optional<double>;
+
+constexpr double kPercent = 100;
+constexpr double kMillimetres = 1e3;
+constexpr double kCubicCentimetres = 1e6;
+
+Value pairs(const Frame& frame, std::size_t count) {
+  return frame.surface.pairs_known ? Value(static_cast<double>(count)) : std::nullopt;
+}
+Value depth(const Frame& frame, double value) {
+  return frame.surface.depth.known ? Value(value) : std::nullopt;
+}
+Value overlap(const Frame& frame, double value) {
+  return frame.surface.pairs_known ? Value(value) : std::nullopt;
+}
+
+const std::array kQuantities = {
+    Quantity{"pairs", "intersecting pairs", "", Worse::larger,
+             [](const Frame& f, const RestSurface&) { return pairs(f, f.surface.intersecting_pairs); }},
+    Quantity{"pairs_new", "  new since rest", "", Worse::larger,
+             [](const Frame& f, const RestSurface&) { return pairs(f, f.surface.new_intersecting_pairs); }},
+    Quantity{"buried", "buried vertices", "", Worse::larger,
+             [](const Frame& f, const RestSurface&) { return Value(f.surface.buried_vertices); }},
+    Quantity{"buried_new", "  new since rest", "", Worse::larger,
+             [](const Frame& f, const RestSurface&) { return Value(f.surface.new_buried_vertices); }},
+    Quantity{
+        "depth_largest_mm", "depth, largest", "mm", Worse::larger,
+        [](const Frame& f, const RestSurface&) { return depth(f, kMillimetres * f.surface.depth.largest); }},
+    Quantity{
+        "depth_mean_mm", "depth, mean", "mm", Worse::larger,
+        [](const Frame& f, const RestSurface&) { return depth(f, kMillimetres * f.surface.depth.mean); }},
+    Quantity{"depth_largest_percent", "depth, largest", "% of limb radius", Worse::larger,
+             [](const Frame& f, const RestSurface&) {
+               return depth(f, kPercent * f.surface.depth.largest_share_of_limb);
+             }},
+    Quantity{"depth_mean_percent", "depth, mean", "% of limb radius", Worse::larger,
+             [](const Frame& f, const RestSurface&) {
+               return depth(f, kPercent * f.surface.depth.mean_share_of_limb);
+             }},
+    Quantity{"overlap_cm3", "overlap volume", "cm³", Worse::larger,
+             [](const Frame& f, const RestSurface&) {
+               return overlap(f, kCubicCentimetres * f.surface.overlap.total());
+             }},
+    Quantity{"overlap_new_cm3", "  new since rest", "cm³", Worse::larger,
+             [](const Frame& f, const RestSurface&) {
+               return overlap(f, kCubicCentimetres * f.surface.new_overlap_volume);
+             }},
+    Quantity{"overlap_new_percent", "  new since rest", "% of rest volume", Worse::larger,
+             [](const Frame& f, const RestSurface& rest) {
+               return rest.volume_known
+                          ? overlap(f, kPercent * f.surface.new_overlap_volume / std::abs(rest.volume))
+                          : std::nullopt;
+             }},
+    Quantity{"volume_percent", "volume", "% of rest", Worse::farther_from_100,
+             [](const Frame& f, const RestSurface& rest) {
+               return rest.volume_known ? Value(kPercent * f.surface.volume_ratio) : std::nullopt;
+             }},
+    Quantity{
+        "area_stretch_largest_percent", "area stretch, largest", "%", Worse::larger,
+        [](const Frame& f, const RestSurface&) { return Value(kPercent * f.surface.area_stretch.largest); }},
+    Quantity{
+        "area_stretch_smallest_percent", "area stretch, smallest", "%", Worse::smaller,
+        [](const Frame& f, const RestSurface&) { return Value(kPercent * f.surface.area_stretch.smallest); }},
+    Quantity{"area_stretch_rms_percent", "area stretch, RMS", "%", Worse::larger,
+             [](const Frame& f, const RestSurface&) { return Value(kPercent * f.surface.area_stretch.rms); }},
+    Quantity{
+        "edge_stretch_largest_percent", "edge stretch, largest", "%", Worse::larger,
+        [](const Frame& f, const RestSurface&) { return Value(kPercent * f.surface.edge_stretch.largest); }},
+    Quantity{
+        "edge_stretch_smallest_percent", "edge stretch, smallest", "%", Worse::smaller,
+        [](const Frame& f, const RestSurface&) { return Value(kPercent * f.surface.edge_stretch.smallest); }},
+    Quantity{"edge_stretch_rms_percent", "edge stretch, RMS", "%", Worse::larger,
+             [](const Frame& f, const RestSurface&) { return Value(kPercent * f.surface.edge_stretch.rms); }},
+    Quantity{"flipped", "flipped triangles", "", Worse::larger,
+             [](const Frame& f, const RestSurface&) { return Value(f.surface.flipped_triangles); }},
+    Quantity{"degenerate", "degenerate triangles", "", Worse::larger,
+             [](const Frame& f, const RestSurface&) { return Value(f.surface.degenerate_triangles); }},
+    Quantity{"flicker_rms_mm", "flicker, RMS", "mm/frame²", Worse::larger,
+             [](const Frame& f, const RestSurface&) {
+               return f.flicker ? Value(kMillimetres * f.flicker->rms) : std::nullopt;
+             }},
+    Quantity{"flicker_rms_percent", "flicker, RMS", "% of mean edge", Worse::larger,
+             [](const Frame& f, const RestSurface& rest) {
+               return f.flicker && rest.mean_edge > 0 ? Value(kPercent * f.flicker->rms / rest.mean_edge)
+                                                      : std::nullopt;
+             }},
+    Quantity{"flicker_largest_mm", "flicker, largest", "mm/frame²", Worse::larger,
+             [](const Frame& f, const RestSurface&) {
+               return f.flicker ? Value(kMillimetres * f.flicker->largest) : std::nullopt;
+             }},
+    Quantity{"time_ms", "time of perform()", "ms", Worse::larger,
+             [](const Frame& f, const RestSurface&) { return Value(1e3 * f.seconds); }},
+};
+
+bool is_worse(Worse worse, double a, double b) {
+  switch (worse) {
+    case Worse::larger:
+      return a > b;
+    case Worse::smaller:
+      return a < b;
+    case Worse::farther_from_100:
+      return std::abs(a - kPercent) > std::abs(b - kPercent);
+  }
+  return false;
+}
+
+}  // namespace
+
+std::span<const Quantity> quantities() {
+  return kQuantities;
+}
+
+std::vector<std::optional<QuantitySummary>> summarise(const PerformanceMeasurements& measured) {
+  std::vector<std::optional<QuantitySummary>> summaries;
+  for (const Quantity& quantity : kQuantities) {
+    std::optional<QuantitySummary> summary;
+    double sum = 0;
+    int count = 0;
+    for (const FrameMeasurements& frame : measured.frames) {
+      const Value value = quantity.value(frame, measured.rest);
+      if (!value) continue;
+      if (!summary || is_worse(quantity.worse, *value, summary->worst))
+        summary = QuantitySummary{*value, frame.frame, 0};
+      sum += *value;
+      ++count;
+    }
+    if (summary) summary->mean = sum / count;
+    summaries.push_back(summary);
+  }
+  return summaries;
+}
+
+}  // namespace sinew

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <sinew/geometry/incidence.h>
+#include <sinew/geometry/intersections.h>
+#include <sinew/geometry/mesh.h>
+#include <sinew/geometry/triangle_tree.h>
+#include <sinew/measure/closed_surface.h>
+#include <sinew/measure/overlap_volume.h>
+#include <sinew/measure/penetration.h>
+#include <sinew/measure/stretch.h>
+#include <sinew/skinning/weights.h>
+
+namespace sinew {
+
+/// What one frame did to a surface. docs/measurements.md defines every figure. All are finite.
+struct SurfaceMeasurements {
+  std::size_t intersecting_pairs = 0;      ///< of triangles
+  std::size_t new_intersecting_pairs = 0;  ///< of these, pairs that did not intersect at rest
+  std::size_t buried_vertices = 0;         ///< winding number just outside above ½
+  std::size_t new_buried_vertices = 0;     ///< above ½, and by more than ½ above what it was at rest
+  PenetrationDepth depth;                  ///< of the newly buried ones
+  OverlapVolume overlap;                   ///< m³
+  double new_overlap_volume = 0;  ///< m³ more than at rest, within parts and between them; neither below 0
+  double volume = 0;              ///< m³, signed; overlaps count as often as they overlap
+  double volume_ratio = 1;        ///< to the rest's; 1 when the rest has none, see RestSurface::volume_known
+  Stretch area_stretch;
+  Stretch edge_stretch;
+  std::size_t flipped_triangles = 0;
+  std::size_t degenerate_triangles = 0;
+  /// False when so many triangles intersect that pairs were not listed: pair counts are then 0 and depth and
+  /// overlap are not computed.
+  bool pairs_known = true;
+};
+
+/// The rest surface, as far as readers of the figures should know it.
+struct RestSurface {
+  std::size_t parts = 0;               ///< connected ones with triangles
+  std::size_t open_borders = 0;        ///< closed by fans, see ClosedSurface; 0: the surface is closed
+  std::size_t unused_vertices = 0;     ///< in no triangle, not measured
+  std::size_t unusable_triangles = 0;  ///< name a vertex twice, not measured
+  std::size_t slivers = 0;             ///< too thin at rest to have a ratio of areas
+  std::size_t intersecting_pairs = 0;
+  std::size_t buried_vertices = 0;
+  OverlapVolume overlap;
+  double volume = 0;
+  bool volume_known = false;  ///< it is not too close to 0 to compare with
+  double mean_edge = 0;       ///< metres
+  /// What the figures cannot tell for this surface, one line each; empty for a clean closed one.
+  std::vector<std::string> caveats;
+};
+
+/// Measures frames of one surface against its rest. Immutable once made: threads may share it.
+class SurfaceRuler {
+ public:
+  /// `weights` has one row per vertex, or none at all for surfaces without bones. Throws Error when a
+  /// triangle names a vertex that does not exist, or a position that a triangle uses is not finite.
+  explicit SurfaceRuler(const MeshView& rest, SkinWeights weights = {});
+
+  /// One position per vertex of the rest. `posed_from_rest` has one transform per joint number of the
+  /// weights; empty: nothing turned. Throws Error when a position that a triangle uses is not finite, or
+  /// sizes differ.
+  SurfaceMeasurements measure(std::span<const Vec3f> positions,
+                              std::span<const Affine3d> posed_from_rest = {}) const;
+
+  const RestSurface& rest() const { return rest_; }
+  std::span<const double> limb_radius() const { return limb_radius_; }  ///< per vertex, see limb_radius()
+  /// Per vertex, whether some triangle uses it.
+  std::span<const std::uint8_t> used_vertices() const { return used_; }
+  /// The winding number just outside each vertex, see winding_just_outside(). Throws as measure() does.
+  std::vector<double> winding_outside(std::span<const Vec3f> positions) const;
+
+ private:
+  struct Contact;
+  Contact find_contact(std::span<const Vec3f> positions) const;
+  void check(std::span<const Vec3f> positions) const;
+  MeshView view(std::span<const Vec3f> positions) const;
+
+  std::vector<Vec3f> rest_positions_;
+  SkinWeights weights_;
+  ClosedSurface surface_;
+  std::vector<std::uint8_t> used_;
+  Incidence incidence_;
+  std::unique_ptr<const TriangleTree> tree_;
+  std::unique_ptr<const SelfIntersections> intersections_;
+  std::unique_ptr<const StretchMeter> stretch_;
+  std::vector<double> limb_radius_;
+  std::vector<TrianglePair> rest_pairs_;
+  std::vector<double> rest_outside_;
+  RestSurface rest_;
+};
+
+}  // namespace sinew

@@ -1,0 +1,236 @@
+#include <sinew/measure/performance_ruler.h>
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+#include <tbb/global_control.h>
+
+#include <sinew/character/performer.h>
+#include <sinew/geometry/winding.h>
+#include <sinew/measure/quantities.h>
+#include <sinew/measure/vertex_normals.h>
+#include <sinew/scene/gltf.h>
+
+#include "tests/support/assets.h"
+#include "tests/support/grid_tube.h"
+
+namespace sinew {
+namespace {
+
+std::shared_ptr<const Character> character(const Scene& scene, const char* method) {
+  return Character::make(scene, recipe_for_method(method));
+}
+
+MeasureOptions options_for(const Scene& scene, const Clip& clip, int first, int last) {
+  MeasureOptions options;
+  options.first_frame = first;
+  options.last_frame = last;
+  options.set_pose = [rest = rest_pose(scene), clip](int frame, Pose& pose) {
+    pose = rest;
+    sample_clip(clip, frame / 30.0, pose);
+  };
+  return options;
+}
+
+const Clip& clip_named(const Scene& scene, const std::string& name) {
+  for (const Clip& clip : scene.clips)
+    if (clip.name == name) return clip;
+  throw Error("no clip " + name);
+}
+
+void expect_finite(const PerformanceMeasurements& measured) {
+  for (const FrameMeasurements& frame : measured.frames)
+    for (const Quantity& quantity : quantities()) {
+      const auto value = quantity.value(frame, measured.rest);
+      EXPECT_TRUE(!value || std::isfinite(*value)) << quantity.key << " in frame " << frame.frame;
+    }
+}
+
+TEST(PerformanceRuler, RestPoseIsAllZeros) {
+  const Scene tube = test::make_grid_tube();
+  const PerformanceMeasurements measured = measure_performance(character(tube, "lbs"), MeasureOptions{});
+  ASSERT_EQ(measured.frames.size(), 1u);
+  const SurfaceMeasurements& rest = measured.frames[0].surface;
+  EXPECT_EQ(rest.intersecting_pairs, 0u);
+  EXPECT_EQ(rest.buried_vertices, 0u);
+  EXPECT_EQ(rest.overlap.total(), 0);
+  EXPECT_NEAR(rest.volume_ratio, 1, 1e-6);
+  EXPECT_LT(rest.area_stretch.rms, 1e-5);
+  EXPECT_EQ(rest.flipped_triangles, 0u);
+  EXPECT_FALSE(measured.frames[0].flicker.has_value());
+  EXPECT_GT(measured.median_seconds, 0);
+}
+
+TEST(PerformanceRuler, BentTubeFoldsIntoItself) {
+  const Scene tube = test::make_grid_tube();
+  const auto actor = character(tube, "lbs");
+  const PerformanceMeasurements measured =
+      measure_performance(actor, options_for(tube, clip_named(tube, "bend"), 0, 150));
+  ASSERT_EQ(measured.frames.size(), 151u);
+  expect_finite(measured);
+  const SurfaceMeasurements& last = measured.frames.back().surface;
+  EXPECT_GT(last.new_intersecting_pairs, 10u);
+  EXPECT_GT(last.new_buried_vertices, 10u);
+  EXPECT_GT(last.depth.largest_share_of_limb, 0.05);
+  EXPECT_GT(last.new_overlap_volume, 1e-5);
+  EXPECT_EQ(last.overlap.between_parts, 0);
+  EXPECT_LT(last.volume_ratio, 1);
+  EXPECT_GT(last.edge_stretch.largest, 0.05);
+  EXPECT_EQ(measured.frames[20].surface.new_buried_vertices, 0u);
+  EXPECT_EQ(measured.frames[20].surface.new_overlap_volume, 0);
+
+  // By another route: the winding number at the points of a grid.
+  Performer performer(actor);
+  Pose pose = rest_pose(tube);
+  sample_clip(clip_named(tube, "bend"), 5.0, pose);
+  performer.perform(pose);
+  const MeshView bent{performer.welded_positions(), actor->triangles()};
+  const std::vector<Vec3d> normals = angle_weighted_normals(bent);
+  std::size_t buried = 0;
+  for (std::size_t v = 0; v < normals.size(); ++v)
+    buried += winding_number(bent, bent.positions[v].cast<double>() + 1e-6 * normals[v]) > 0.5;
+  EXPECT_EQ(last.buried_vertices, buried);
+  Eigen::AlignedBox3d box;
+  for (const Vec3f& p : bent.positions) {
+    const bool near_joint = p.norm() < 0.9f;
+    if (near_joint) box.extend(p.cast<double>());
+  }
+  const int cells = 32;
+  double overlap = 0;
+  const Vec3d cell = box.sizes() / cells;
+  for (int i = 0; i < cells * cells * cells; ++i) {
+    const Vec3d place(i % cells + 0.5, i / cells % cells + 0.5, i / (cells * cells) + 0.5);
+    const double w = winding_number(bent, box.min() + place.cwiseProduct(cell));
+    overlap += std::max(0.0, std::round(w) - 1) * cell.prod();
+  }
+  EXPECT_NEAR(last.overlap.total() / overlap, 1, 0.03);
+}
+
+TEST(PerformanceRuler, TumblingAsAWholeIsNeitherFlipNorFlicker) {
+  const Scene tube = test::make_grid_tube();
+  MeasureOptions options;
+  options.last_frame = 6;
+  options.set_pose = [rest = rest_pose(tube)](int frame, Pose& pose) {
+    pose = rest;
+    Transform& root = pose.joints[0];
+    const Quatf turn(
+        Eigen::AngleAxisf(0.1f * static_cast<float>(frame * frame), Vec3f(1, 2, 3).normalized()));
+    root.rotation = (turn * root.rotation).normalized();
+    root.translation += Vec3f(0, static_cast<float>(frame * frame), 0);
+  };
+  const PerformanceMeasurements measured = measure_performance(character(tube, "dqs"), options);
+  for (const FrameMeasurements& frame : measured.frames) {
+    EXPECT_EQ(frame.surface.flipped_triangles, 0u) << frame.frame;
+    EXPECT_EQ(frame.surface.intersecting_pairs, 0u) << frame.frame;
+    EXPECT_NEAR(frame.surface.volume_ratio, 1, 1e-4) << frame.frame;
+    ASSERT_EQ(frame.flicker.has_value(), frame.frame >= 2);
+    if (frame.flicker) {
+      EXPECT_LT(frame.flicker->largest, 1e-4) << frame.frame;
+    }
+  }
+}
+
+TEST(PerformanceRuler, TwistKeepsVolumeBetterWithDualQuaternions) {
+  const Scene tube = test::make_grid_tube();
+  const MeasureOptions options = options_for(tube, clip_named(tube, "twist"), 149, 150);
+  const auto lbs = measure_performance(character(tube, "lbs"), options);
+  const auto dqs = measure_performance(character(tube, "dqs"), options);
+  EXPECT_LT(lbs.frames.back().surface.volume_ratio, 0.9);
+  EXPECT_GT(dqs.frames.back().surface.volume_ratio, 0.95);
+}
+
+TEST(PerformanceRuler, FiguresDoNotDependOnThreads) {
+  const Scene tube = test::make_grid_tube();
+  const MeasureOptions options = options_for(tube, clip_named(tube, "bend"), 140, 143);
+  const auto many = measure_performance(character(tube, "lbs"), options);
+  const tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
+  const auto single = measure_performance(character(tube, "lbs"), options);
+  for (std::size_t i = 0; i < many.frames.size(); ++i)
+    for (const Quantity& quantity : quantities()) {
+      if (quantity.key == "time_ms") continue;
+      EXPECT_EQ(quantity.value(many.frames[i], many.rest), quantity.value(single.frames[i], single.rest))
+          << quantity.key;
+    }
+}
+
+TEST(PerformanceRuler, ReportsProgressAndStops) {
+  const Scene tube = test::make_grid_tube();
+  double last = -1;
+  const MeasureOptions options = options_for(tube, clip_named(tube, "bend"), 0, 40);
+  measure_performance(character(tube, "lbs"), options, [&](double share) {
+    EXPECT_GE(share, last);
+    last = share;
+    return true;
+  });
+  EXPECT_EQ(last, 1);
+  EXPECT_THROW(measure_performance(character(tube, "lbs"), options, [](double) { return false; }), Cancelled);
+}
+
+TEST(PerformanceRuler, RealCharactersGiveNumbers) {
+  for (const char* name : {"fox.glb", "rigged_figure.glb"}) {
+    const auto path = test::asset(name);
+    if (!path) GTEST_SKIP() << test::missing_asset(name);
+    const Scene scene = read_gltf(*path);
+    for (const char* method : {"lbs", "dqs"}) {
+      const auto measured =
+          measure_performance(character(scene, method), options_for(scene, scene.clips[0], 0, 9));
+      expect_finite(measured);
+      EXPECT_EQ(measured.frames.size(), 10u);
+      EXPECT_TRUE(measured.rest.volume_known) << name;
+      EXPECT_GT(measured.frames[5].surface.edge_stretch.rms, 0) << name;
+    }
+  }
+}
+
+TEST(PerformanceRuler, HumanCrouchesIntoItself) {
+  const auto path = test::asset("human.glb");
+  if (!path) GTEST_SKIP() << test::missing_asset("human.glb");
+  const Scene scene = read_gltf(*path);
+  const auto measured =
+      measure_performance(character(scene, "lbs"), options_for(scene, clip_named(scene, "crouch"), 59, 59));
+  EXPECT_EQ(measured.rest.intersecting_pairs, 0u);
+  EXPECT_EQ(measured.rest.buried_vertices, 0u);
+  EXPECT_GT(measured.frames[0].surface.new_buried_vertices, 300u);
+  EXPECT_GT(measured.frames[0].surface.new_overlap_volume, 1.5e-3);
+  EXPECT_LT(measured.frames[0].surface.new_overlap_volume, 2.2e-3);
+}
+
+TEST(Quantities, SummaryNamesTheWorstFrame) {
+  PerformanceMeasurements measured;
+  measured.rest.volume_known = true;
+  measured.rest.volume = 1;
+  measured.rest.mean_edge = 0.1;
+  for (int i = 0; i < 4; ++i) {
+    FrameMeasurements frame;
+    frame.frame = 10 + i;
+    frame.surface.new_intersecting_pairs = static_cast<std::size_t>(i == 2 ? 9 : 1);
+    frame.surface.volume_ratio = i == 1 ? 0.7 : 1.1;
+    frame.surface.edge_stretch.smallest = i == 3 ? -0.5 : -0.1;
+    frame.surface.new_overlap_volume = i == 0 ? 0.25 : 0;
+    frame.surface.depth.known = i < 2;
+    frame.surface.depth.mean = 0.001 * i;
+    if (i >= 2) frame.flicker = Flicker{0.01 * i, 0.1};
+    measured.frames.push_back(frame);
+  }
+  const auto summaries = summarise(measured);
+  ASSERT_EQ(summaries.size(), quantities().size());
+  const auto find = [&](std::string_view key) {
+    for (std::size_t q = 0; q < summaries.size(); ++q)
+      if (quantities()[q].key == key) return summaries[q];
+    ADD_FAILURE() << key;
+    return summaries[0];
+  };
+  EXPECT_EQ(find("pairs_new")->worst_frame, 12);
+  EXPECT_EQ(find("pairs_new")->mean, 3);
+  EXPECT_EQ(find("volume_percent")->worst_frame, 11);
+  EXPECT_EQ(find("edge_stretch_smallest_percent")->worst, -50);
+  EXPECT_EQ(find("overlap_new_percent")->worst, 25);
+  EXPECT_NEAR(find("depth_mean_mm")->mean, 0.5, 1e-12);
+  EXPECT_NEAR(find("flicker_rms_percent")->worst, 30, 1e-9);
+  EXPECT_NEAR(find("flicker_rms_mm")->mean, 25, 1e-9);
+  measured.frames.resize(1);
+  EXPECT_FALSE(summarise(measured)[20].has_value());
+}
+
+}  // namespace
+}  // namespace sinew
