@@ -1,0 +1,205 @@
+#include <sinew/picture/character_picture.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <sinew/core/error.h>
+#include <sinew/skeleton/bones.h>
+#include <sinew/skinning/leaf_bones.h>
+
+namespace sinew {
+
+namespace {
+
+constexpr Rgb kUnbound{150, 150, 150};
+
+std::vector<Affine3d> world_of(const Skeleton& skeleton, const Pose& pose) {
+  std::vector<Affine3d> world_from_joint(skeleton.size(), Affine3d::Identity());
+  if (pose.joints.size() == skeleton.size()) forward_kinematics(skeleton, pose.joints, world_from_joint);
+  return world_from_joint;
+}
+
+Rgb color_of_binding(const Character& character, std::uint32_t binding) {
+  const int joint = character.bindings()[binding].joint;
+  return joint < 0 ? kUnbound : distinct_color(static_cast<std::size_t>(joint));
+}
+
+std::vector<Rgb> weight_colors(const Character& character, bool strongest_only) {
+  const SkinWeights& weights = character.skin_weights();
+  std::vector<Rgb> colors;
+  for (std::size_t v = 0; v < weights.rows(); ++v) {
+    const auto joints = weights.row_joints(v);
+    if (strongest_only) {
+      colors.push_back(color_of_binding(character, joints[0]));
+      continue;
+    }
+    Vec3f mixed = Vec3f::Zero();
+    for (std::size_t i = 0; i < joints.size(); ++i)
+      mixed += weights.row_values(v)[i] * linear_from_srgb(color_of_binding(character, joints[i]));
+    colors.push_back(srgb_from_linear(mixed));
+  }
+  return colors;
+}
+
+/// Weight of a joint on a vertex, over all its bindings.
+float weight_of(const Character& character, std::size_t vertex, int joint) {
+  const SkinWeights& weights = character.skin_weights();
+  float sum = 0;
+  for (std::size_t i = 0; i < weights.row_size(vertex); ++i)
+    if (character.bindings()[weights.row_joints(vertex)[i]].joint == joint)
+      sum += weights.row_values(vertex)[i];
+  return sum;
+}
+
+}  // namespace
+
+CharacterPicture::CharacterPicture(std::shared_ptr<const Character> character, Coloring coloring)
+    : character_(std::move(character)),
+      coloring_(std::move(coloring)),
+      surface_(MeshView{character_->rest(), character_->triangles()}) {
+  const std::size_t vertices = character_->rest().size();
+  switch (coloring_.by) {
+    case Coloring::By::clay:
+      break;
+    case Coloring::By::weights:
+    case Coloring::By::partition:
+      colors_ = weight_colors(*character_, coloring_.by == Coloring::By::partition);
+      break;
+    case Coloring::By::joint: {
+      const int joint = coloring_.joint;
+      if (joint < 0 || static_cast<std::size_t>(joint) >= character_->skeleton().size())
+        throw Error(fmt::format("there is no joint {} ({} joints)", joint, character_->skeleton().size()));
+      scale_ = ColorScale{
+          .low = 0,
+          .high = 1,
+          .diverging = false,
+          .title = "weight of " + character_->skeleton().joints[static_cast<std::size_t>(joint)].name,
+          .low_label = "0",
+          .middle_label = "0.5",
+          .high_label = "1"};
+      for (std::size_t v = 0; v < vertices; ++v)
+        colors_.push_back(scale_->color(weight_of(*character_, v, joint)));
+      break;
+    }
+    case Coloring::By::stretch:
+      scale_ = ColorScale{.low = -1,
+                          .high = 1,
+                          .diverging = true,
+                          .title = "area against rest",
+                          .low_label = "0.5×",
+                          .middle_label = "1×",
+                          .high_label = "2×"};
+      break;
+    case Coloring::By::values:
+      if (coloring_.values.size() != vertices)
+        throw Error(fmt::format("{} values for {} vertices", coloring_.values.size(), vertices));
+      scale_ = coloring_.scale;
+      colors_ = colors_of(coloring_.values, coloring_.scale);
+      break;
+  }
+}
+
+Image CharacterPicture::render(const Performer& performer, const Camera& camera, const ClayOptions& options,
+                               const Pose* skeleton_pose) const {
+  assert(&performer.character() == character_.get());
+  const std::span<const Vec3f> positions = performer.welded_positions();
+  std::vector<Rgb> frame_colors;
+  if (coloring_.by == Coloring::By::stretch)
+    frame_colors = colors_of(area_stretch(*character_, positions), *scale_);
+  ClayOptions settings = options;
+  std::vector<DrawnBone> bones;
+  if (skeleton_pose != nullptr) {
+    bones = drawn_bones(*character_, positions, *skeleton_pose);
+    settings.bones = bones;
+  }
+  const ClayFrame frame{positions, frame_colors.empty() ? colors_ : frame_colors,
+                        coloring_.by == Coloring::By::partition};
+  Image image = render_clay(surface_, frame, camera, settings);
+  if (scale_) draw_color_bar(image, *scale_);
+  return image;
+}
+
+std::vector<DrawnBone> drawn_bones(const Character& character, std::span<const Vec3f> positions,
+                                   const Pose& pose) {
+  const Skeleton& skeleton = character.skeleton();
+  if (skeleton.size() == 0) return {};
+  const std::vector<Affine3d> world_from_joint = world_of(skeleton, pose);
+  std::vector<int> joint_of_weight;
+  for (const Binding& binding : character.bindings()) joint_of_weight.push_back(binding.joint);
+  const LeafTail leaf_tail = leaf_tail_from_weights(positions, character.skin_weights(), joint_of_weight);
+  std::vector<DrawnBone> drawn;
+  for (const Bone& bone : derive_bones(skeleton, world_from_joint, leaf_tail)) {
+    DrawnBone line;
+    line.head = bone.head.cast<float>();
+    line.tail = bone.tail.cast<float>();
+    drawn.push_back(line);
+  }
+  return drawn;
+}
+
+std::vector<float> area_stretch(const Character& character, std::span<const Vec3f> positions) {
+  const std::span<const Vec3f> rest = character.rest();
+  assert(positions.size() == rest.size());
+  std::vector<double> now(rest.size(), 0), before(rest.size(), 0);
+  const auto area = [](std::span<const Vec3f> points, const Triangle& f) {
+    const Vec3d a = points[f[0]].cast<double>();
+    return (points[f[1]].cast<double>() - a).cross(points[f[2]].cast<double>() - a).norm();
+  };
+  for (const Triangle& f : character.triangles()) {
+    const double area_now = area(positions, f), area_before = area(rest, f);
+    for (const std::uint32_t v : f) {
+      now[v] += area_now;
+      before[v] += area_before;
+    }
+  }
+  std::vector<float> stretch(rest.size(), 0.0f);
+  for (std::size_t v = 0; v < stretch.size(); ++v)
+    if (before[v] > 0) stretch[v] = static_cast<float>(std::log2(std::max(now[v] / before[v], 1e-9)));
+  return stretch;
+}
+
+Vec3d joint_position(const Skeleton& skeleton, const Pose& pose, int joint) {
+  assert(joint >= 0 && static_cast<std::size_t>(joint) < skeleton.size());
+  return world_of(skeleton, pose)[static_cast<std::size_t>(joint)].translation();
+}
+
+double focus_radius(const Character& character, int joint) {
+  constexpr double kLimbThicknesses = 3.2;
+  constexpr float kBlend = 0.12f;
+  const Skeleton& skeleton = character.skeleton();
+  // Measured in bind space, where the rest surface is: joint_from_rest takes the joint to its origin.
+  std::vector<double> blended, moved;
+  const SkinWeights& weights = character.skin_weights();
+  for (std::size_t v = 0; v < weights.rows(); ++v) {
+    float own = 0, others = 0;
+    const Binding* binding = nullptr;
+    for (std::size_t i = 0; i < weights.row_size(v); ++i) {
+      const Binding& candidate = character.bindings()[weights.row_joints(v)[i]];
+      if (candidate.joint == joint) {
+        own += weights.row_values(v)[i];
+        binding = &candidate;
+      } else {
+        others += weights.row_values(v)[i];
+      }
+    }
+    if (binding == nullptr || !(own > kBlend)) continue;
+    const Vec3d origin = binding->joint_from_rest.inverse().translation();
+    const double distance = (character.rest()[v].cast<double>() - origin).norm();
+    if (!std::isfinite(distance)) continue;
+    moved.push_back(distance);
+    if (others > kBlend) blended.push_back(distance);
+  }
+  std::vector<double>& distances = blended.size() >= 8 ? blended : moved;
+  if (distances.empty())
+    throw Error(
+        fmt::format("joint '{}' moves no skin", skeleton.joints[static_cast<std::size_t>(joint)].name));
+  // The nearest third are the skin round the joint itself; the others are already along the bones.
+  const auto third = distances.begin() + static_cast<std::ptrdiff_t>(distances.size() / 3);
+  std::nth_element(distances.begin(), third, distances.end());
+  return kLimbThicknesses * std::max(*third, 1e-9);
+}
+
+}  // namespace sinew
