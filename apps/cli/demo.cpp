@@ -6,7 +6,7 @@
 
 #include <sinew/character/bake.h>
 #include <sinew/core/error.h>
-#include <sinew/models/tube.h>
+#include <sinew/models/models.h>
 #include <sinew/scene/gltf.h>
 
 #include "apps/cli/progress_bar.h"
@@ -20,7 +20,7 @@ int run_demo(const DemoOptions& options) {
   if (error)
     throw Error(
         fmt::format("{}: cannot make the directory: {}", options.directory.string(), error.message()));
-  const Scene scene = make_tube();
+  const Scene scene = make_model("tube").scene;
   write_glb(scene, options.directory / "tube.glb");
   for (const LayerMethod& method : layer_methods()) {
     const auto character = Character::make(scene, recipe_for_method(method.name));

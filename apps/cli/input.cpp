@@ -1,20 +1,28 @@
 #include "apps/cli/input.h"
 
+#include <charconv>
 #include <cstdio>
 
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
-#include <sinew/models/tube.h>
+#include <sinew/models/models.h>
 
 namespace sinew::cli {
 
 Scene open_input(const std::string& input, bool tell_warnings) {
   constexpr std::string_view kModel = "model:";
   if (input.starts_with(kModel)) {
-    const std::string name = input.substr(kModel.size());
-    if (name == "tube") return make_tube();
-    throw Error(fmt::format("{}: no such built-in character; there is: tube", input));
+    std::string name = input.substr(kModel.size());
+    ModelOptions options;
+    if (const std::size_t at = name.find('@'); at != std::string::npos) {
+      const std::string count = name.substr(at + 1);
+      const auto [end, error] = std::from_chars(count.data(), count.data() + count.size(), options.vertices);
+      if (error != std::errc() || end != count.data() + count.size() || options.vertices == 0)
+        throw Error(fmt::format("{}: expected a number of vertices after the @", input));
+      name.resize(at);
+    }
+    return make_model(name, options).scene;
   }
   Scene scene = read_scene(input);
   if (tell_warnings)

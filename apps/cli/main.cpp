@@ -11,6 +11,7 @@
 
 #include <sinew/character/layer.h>
 #include <sinew/core/error.h>
+#include <sinew/models/models.h>
 #include <sinew/version.h>
 
 #include "apps/cli/verbs.h"
@@ -19,7 +20,9 @@ using namespace sinew::cli;
 
 namespace {
 
-constexpr const char* kInputHelp = "a .glb, .gltf, .obj, .fbx, .dae or .bvh file, or model:tube";
+constexpr const char* kInputHelp =
+    "a .glb, .gltf, .obj, .fbx, .dae or .bvh file, or a built-in character: model:NAME or "
+    "model:NAME@VERTICES (see `sinew generate --help`)";
 
 /// Input, clip, poses, method and frames: the same for all verbs that play a character.
 void add_performance_options(CLI::App& verb, PerformanceOptions& options) {
@@ -54,6 +57,24 @@ int run(int argc, char** argv) {
   info_verb->add_option("INPUT", info.input, kInputHelp)->required();
   info_verb->add_flag("--json", info.json, "print a machine-readable report");
 
+  GenerateCommand generate;
+  CLI::App* generate_verb =
+      app.add_subcommand("generate", "Write a built-in character, made by code at any resolution");
+  std::string model_list;
+  for (const sinew::Model& model : sinew::models())
+    model_list += fmt::format("{}{} ({}; from {} vertices)", model_list.empty() ? "" : ", ", model.name,
+                              model.summary, model.least_vertices);
+  generate_verb->add_option("NAME", generate.name, model_list)->required();
+  generate_verb->add_option("-o,--output", generate.output, "OUT.glb, or OUT.obj for the mesh alone")
+      ->required();
+  generate_verb
+      ->add_option("--vertices", generate.vertices, "exactly so many vertices (default: the model's own)")
+      ->check(CLI::Range(std::size_t{1}, sinew::kMostModelVertices));
+  generate_verb->add_option("--arm", generate.arm, "length of the arms or fore legs, 0.5 to 2 (default 1)");
+  generate_verb->add_option("--leg", generate.leg, "length of the legs or hind legs, 0.5 to 2");
+  generate_verb->add_option("--head", generate.head, "size of the head, 0.5 to 2");
+  generate_verb->add_option("--girth", generate.girth, "thickness of everything, 0.5 to 2");
+
   BakeCommand bake;
   CLI::App* bake_verb = app.add_subcommand("bake", "Deform a character and write the frames to a cache");
   add_performance_options(*bake_verb, bake.performance);
@@ -65,6 +86,58 @@ int run(int argc, char** argv) {
   bake_verb->add_option("--up", bake.up, "up axis of .pc2 and .mdd: y, or z for Blender")
       ->check(CLI::IsMember({'y', 'z'}));
   bake_verb->add_flag("--json", bake.json, "print a machine-readable report");
+
+  MeasureCommand measure;
+  CLI::App* measure_verb =
+      app.add_subcommand("measure", "What a performance does to the surface: overlap, stretch, flicker");
+  add_performance_options(*measure_verb, measure.performance);
+  measure_verb
+      ->add_option("--compare", measure.compare,
+                   "A,B,C: these methods side by side, and recipes (.json files)")
+      ->excludes("--skin")
+      ->excludes("--recipe");
+  measure_verb->add_flag("--per-frame", measure.per_frame, "print every frame's figures too");
+  measure_verb->add_flag("--json", measure.json, "print a machine-readable report, every frame included");
+
+  RenderCommand render;
+  CLI::App* render_verb = app.add_subcommand("render", "A picture or an animation of a character in clay");
+  add_performance_options(*render_verb, render.performance);
+  render_verb
+      ->add_option("-o,--output", render.output,
+                   "OUT.png (the rest pose, or the clip's frames on one sheet) or OUT.webp (an animation)")
+      ->required();
+  render_verb
+      ->add_option("--compare", render.compare,
+                   "A,B,C: these methods side by side, and recipes (.json files)")
+      ->excludes("--skin")
+      ->excludes("--recipe");
+  render_verb->add_option("--size", render.size,
+                          "WxH: pixels of one view (default: 960x960, 480x480 of many)");
+  render_verb
+      ->add_option("--camera", render.camera,
+                   "front, back, left, right, top, three-quarter, or YAW,PITCH in degrees")
+      ->capture_default_str();
+  render_verb->add_option("--focus", render.focus, "JOINT: a close-up that goes along with this joint");
+  render_verb->add_option("--zoom", render.zoom, "above 1 shows less, and larger")
+      ->check(CLI::Range(0.05, 100.0));
+  render_verb->add_flag("--follow", render.follow, "the camera goes along with the character's root");
+  render_verb
+      ->add_option("--color", render.color,
+                   "clay, weights, partition, stretch (area), or bone:JOINT (weight)")
+      ->capture_default_str();
+  render_verb->add_flag("--wireframe", render.wireframe, "draw the triangles' edges");
+  render_verb->add_flag("--skeleton", render.skeleton, "draw the bones over the surface");
+  render_verb->add_flag("--no-floor", render.no_floor, "no floor to cast a shadow on");
+  render_verb->add_option("--cut", render.cut,
+                          "x=0.1: cut the character open there, the side towards the camera taken away; "
+                          "x<0.1 and x>0.1 say which side stays");
+  render_verb->add_option("--quality", render.quality, "draft or final (default: draft for .webp)")
+      ->check(CLI::IsMember({"draft", "final"}));
+  render_verb->add_option("--sheet", render.sheet, "columns of a sheet of several frames")
+      ->check(CLI::Range(1, 100));
+  render_verb->add_option("--every", render.every, "N: show every Nth frame only")
+      ->check(CLI::Range(1, 1000000));
+  render_verb->add_option("--caption", render.caption, "a line of text for the picture");
 
   RecipeOptions recipe;
   CLI::App* recipe_verb =
@@ -93,7 +166,10 @@ int run(int argc, char** argv) {
   if (threads > 0)
     limit.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
   if (info_verb->parsed()) return run_info(info);
+  if (generate_verb->parsed()) return run_generate(generate);
   if (bake_verb->parsed()) return run_bake(bake);
+  if (measure_verb->parsed()) return run_measure(measure);
+  if (render_verb->parsed()) return run_render(render);
   if (recipe_verb->parsed()) return run_recipe(recipe);
   if (bench_verb->parsed()) return run_bench(bench);
   return run_demo(demo);

@@ -1,5 +1,6 @@
 #include "apps/cli/performance.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -129,6 +130,32 @@ Recipe choose_recipe(const PerformanceOptions& options) {
   if (!options.recipe.empty()) return read_recipe(options.recipe);
   if (!options.skin.empty()) return recipe_for_method(options.skin);
   return Recipe();
+}
+
+std::vector<NamedRecipe> choose_recipes(const PerformanceOptions& options, const std::string& compare) {
+  std::vector<NamedRecipe> recipes;
+  if (compare.empty()) {
+    recipes.push_back({"", choose_recipe(options)});
+    for (const LayerRecipe& layer : recipes[0].recipe.layers)
+      recipes[0].name += (recipes[0].name.empty() ? "" : "+") + layer.method;
+    if (recipes[0].name.empty()) recipes[0].name = "none";
+    return recipes;
+  }
+  for (std::size_t begin = 0; begin <= compare.size();) {
+    const std::size_t end = std::min(compare.find(',', begin), compare.size());
+    const std::string name = compare.substr(begin, end - begin);
+    begin = end + 1;
+    if (name.empty()) throw Error(fmt::format("--compare {}: a name is empty", compare));
+    if (std::any_of(recipes.begin(), recipes.end(),
+                    [&](const NamedRecipe& other) { return other.name == name; }))
+      throw Error(fmt::format("--compare {}: '{}' stands there twice", compare, name));
+    const bool is_file = std::filesystem::path(name).extension() == ".json";
+    if (!is_file && find_layer_method(name) == nullptr)
+      throw Error(fmt::format("--compare: no method '{}'; there are {}, and recipes (.json files)", name,
+                              layer_method_names()));
+    recipes.push_back({name, is_file ? read_recipe(name) : recipe_for_method(name)});
+  }
+  return recipes;
 }
 
 Performance open_performance(const PerformanceOptions& options) {

@@ -39,6 +39,15 @@ Performance open_performance(const PerformanceOptions& options);
 /// --recipe, --skin or the default.
 Recipe choose_recipe(const PerformanceOptions& options);
 
+struct NamedRecipe {
+  std::string name;  ///< the method's, the file's, or the layers' joined by +
+  Recipe recipe;
+};
+
+/// What --compare A,B,C names: methods and recipe files (.json). Without it, the one that choose_recipe
+/// gives. Throws Error for unknown, empty and repeated names.
+std::vector<NamedRecipe> choose_recipes(const PerformanceOptions& options, const std::string& compare);
+
 /// Throws Error when `output` is one of the files that are read.
 void refuse_to_overwrite_inputs(const PerformanceOptions& options, const std::filesystem::path& output);
 

@@ -15,6 +15,14 @@ struct InfoOptions {
 };
 int run_info(const InfoOptions& options);
 
+struct GenerateCommand {
+  std::string name;
+  std::filesystem::path output;
+  std::size_t vertices = 0;  ///< 0: the model's usual number
+  double arm = 1, leg = 1, head = 1, girth = 1;
+};
+int run_generate(const GenerateCommand& command);
+
 struct BakeCommand {
   PerformanceOptions performance;
   std::filesystem::path output;
@@ -22,6 +30,35 @@ struct BakeCommand {
   bool json = false;
 };
 int run_bake(const BakeCommand& command);
+
+struct MeasureCommand {
+  PerformanceOptions performance;
+  std::string compare;  ///< methods and recipe files, separated by commas; empty: the performance's own
+  bool per_frame = false;
+  bool json = false;
+};
+int run_measure(const MeasureCommand& command);
+
+struct RenderCommand {
+  PerformanceOptions performance;
+  std::filesystem::path output;  ///< .png or .webp
+  std::string compare;  ///< methods and recipe files, separated by commas; empty: the performance's own
+  std::string size;     ///< WxH of one view, pixels
+  std::string camera = "front";  ///< see parse_view
+  std::string focus;             ///< joint of a close-up
+  double zoom = 1;
+  bool follow = false;         ///< the camera goes along with the character
+  std::string color = "clay";  ///< clay, weights, partition, stretch or bone:NAME
+  bool wireframe = false;
+  bool skeleton = false;
+  bool no_floor = false;
+  std::string cut;      ///< AXIS=OFFSET, AXIS<OFFSET or AXIS>OFFSET
+  std::string quality;  ///< draft or final; empty: final for pictures, draft for animations
+  int sheet = 0;        ///< columns; 0: one row of methods, or chosen to fit
+  int every = 0;        ///< 0: all frames of an animation, a choice of them on a sheet
+  std::string caption;
+};
+int run_render(const RenderCommand& command);
 
 struct RecipeOptions {
   bool json = false;

@@ -4,7 +4,8 @@
 #include <tbb/task_arena.h>
 
 #include <sinew/core/error.h>
-#include <sinew/models/tube.h>
+
+#include "tests/support/grid_tube.h"
 
 namespace sinew {
 namespace {
@@ -23,7 +24,7 @@ class Recorder : public FrameWriter {
 };
 
 std::vector<std::vector<Vec3f>> bake_tube(int first, int last, int threads) {
-  const Scene scene = make_tube();
+  const Scene scene = test::make_grid_tube();
   const auto character = Character::make(scene, Recipe());
   BakeOptions options;
   options.first_frame = first;
@@ -50,7 +51,7 @@ TEST(Bake, PartEqualsTheSameFramesOfTheWhole) {
 }
 
 TEST(Bake, ProgressRunsToOneAndCanCancel) {
-  const auto character = Character::make(make_tube(), Recipe());
+  const auto character = Character::make(test::make_grid_tube(), Recipe());
   BakeOptions options;
   options.last_frame = 9;
   Recorder recorder;

@@ -6,9 +6,9 @@
 
 #include <sinew/character/performer.h>
 #include <sinew/core/error.h>
-#include <sinew/models/tube.h>
 
 #include "tests/reference/skinning.h"
+#include "tests/support/grid_tube.h"
 #include "tests/support/meshes.h"
 
 namespace sinew {
@@ -124,7 +124,7 @@ TEST(Character, NormalsOnlyOnRequest) {
 }
 
 TEST(Character, InfluencesAreCutAndRescaled) {
-  Scene scene = make_tube();
+  Scene scene = test::make_grid_tube();
   Recipe recipe = recipe_for_method("lbs");
   recipe.influences = 1;
   const auto character = Character::make(scene, recipe);

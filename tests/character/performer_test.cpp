@@ -6,9 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <sinew/core/parallel.h>
-#include <sinew/models/tube.h>
 
 #include "tests/reference/skinning.h"
+
+#include "tests/support/grid_tube.h"
 
 namespace sinew {
 namespace {
@@ -24,7 +25,7 @@ std::vector<Vec3f> copy(std::span<const Vec3f> values) {
 }
 
 TEST(Performer, LayersDeformAsTheirFormulasSay) {
-  const Scene scene = make_tube();
+  const Scene scene = test::make_grid_tube();
   for (const char* method : {"lbs", "dqs"}) {
     const auto character = Character::make(scene, recipe_for_method(method));
     Performer performer(character);
@@ -45,7 +46,7 @@ TEST(Performer, LayersDeformAsTheirFormulasSay) {
 }
 
 TEST(Performer, RestPoseGivesTheRestMesh) {
-  const Scene scene = make_tube();
+  const Scene scene = test::make_grid_tube();
   Performer performer(Character::make(scene, Recipe()));
   performer.perform(performer.character().rest_pose());
   for (std::size_t v = 0; v < performer.positions(0).size(); ++v)
@@ -53,7 +54,7 @@ TEST(Performer, RestPoseGivesTheRestMesh) {
 }
 
 TEST(Performer, BadTransformsGiveWayToRest) {
-  const auto character = Character::make(make_tube(), Recipe());
+  const auto character = Character::make(test::make_grid_tube(), Recipe());
   Performer performer(character);
   const std::vector<Vec3f> rest = copy(performer.positions(0));
   const float nan = std::nanf(""), inf = std::numeric_limits<float>::infinity();
@@ -78,7 +79,7 @@ TEST(Performer, BadTransformsGiveWayToRest) {
 }
 
 TEST(Performer, MirroredCharactersFaceOutwards) {
-  const auto character = Character::make(make_tube(), Recipe());
+  const auto character = Character::make(test::make_grid_tube(), Recipe());
   Performer performer(character);
   Pose pose = character->rest_pose();
   pose.joints[0].scale = {1, -1, 1};
@@ -90,7 +91,7 @@ TEST(Performer, MirroredCharactersFaceOutwards) {
 }
 
 TEST(Performer, HugePosesStayFinite) {
-  const auto character = Character::make(make_tube(), Recipe());
+  const auto character = Character::make(test::make_grid_tube(), Recipe());
   Performer performer(character);
   Pose pose = bent(*character, 2);
   pose.joints[0].scale = pose.joints[1].scale = Vec3f::Constant(1e7f);
@@ -101,7 +102,7 @@ TEST(Performer, HugePosesStayFinite) {
 }
 
 TEST(Performer, RotationsNeedNotBeUnit) {
-  const auto character = Character::make(make_tube(), Recipe());
+  const auto character = Character::make(test::make_grid_tube(), Recipe());
   Performer performer(character);
   Pose pose = bent(*character, 1);
   performer.perform(pose);
@@ -113,7 +114,7 @@ TEST(Performer, RotationsNeedNotBeUnit) {
 }
 
 TEST(Performer, ManyPerformersShareOneCharacter) {
-  const auto character = Character::make(make_tube(), Recipe());
+  const auto character = Character::make(test::make_grid_tube(), Recipe());
   constexpr std::size_t kPerformers = 8;
   std::vector<std::vector<Vec3f>> alone(kPerformers), together(kPerformers);
   for (std::size_t i = 0; i < kPerformers; ++i) {

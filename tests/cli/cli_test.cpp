@@ -10,10 +10,10 @@
 #include <nlohmann/json.hpp>
 
 #include <sinew/core/file.h>
-#include <sinew/models/tube.h>
 #include <sinew/scene/gltf.h>
 
 #include "tests/support/assets.h"
+#include "tests/support/grid_tube.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/validator.h"
 
@@ -81,7 +81,7 @@ TEST_F(Cli, InfoTellsWhatIsThere) {
   EXPECT_NE(text.out.find("clip 0 'bend': 5.000 s, 151 frames at 30 fps"), std::string::npos) << text.out;
   const auto json = nlohmann::json::parse(sinew("info model:tube --json").out);
   EXPECT_EQ(json["meshes"][0]["watertight"], true);
-  EXPECT_EQ(json["joints"].size(), 3u);
+  EXPECT_EQ(json["joints"].size(), 2u);
 }
 
 TEST_F(Cli, InfoTellsWhatIsWrong) {
@@ -163,7 +163,7 @@ TEST_F(Cli, BakeMistakes) {
 }
 
 TEST_F(Cli, InputsAreNeverOverwritten) {
-  write_glb(make_tube(), directory_ / "t.glb");
+  write_glb(test::make_grid_tube(), directory_ / "t.glb");
   const auto before = read_file(directory_ / "t.glb");
   expect_failure("bake " + path("t.glb") + " --clip bend -o " + path("t.glb"), "is an input");
   EXPECT_TRUE(read_file(directory_ / "t.glb") == before);
@@ -176,7 +176,7 @@ TEST_F(Cli, PoseAloneNeedsNoClip) {
 }
 
 TEST_F(Cli, EndlessClipsNeedAChoice) {
-  Scene scene = make_tube();
+  Scene scene = test::make_grid_tube();
   scene.clips.resize(1);
   scene.clips[0].channels[0].times.back() = 1e9f;
   write_glb(scene, directory_ / "long.glb");
@@ -185,7 +185,7 @@ TEST_F(Cli, EndlessClipsNeedAChoice) {
 }
 
 TEST_F(Cli, DamagedFilesGiveOneLine) {
-  write_glb(make_tube(), directory_ / "tube.glb");
+  write_glb(test::make_grid_tube(), directory_ / "tube.glb");
   std::vector<std::byte> bytes = read_file(directory_ / "tube.glb");
   for (const std::size_t size :
        {std::size_t{0}, std::size_t{11}, std::size_t{100}, bytes.size() / 2, bytes.size() - 1}) {

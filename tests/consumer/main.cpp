@@ -1,11 +1,11 @@
 #include <cstdio>
 
 #include <sinew/character/performer.h>
-#include <sinew/models/tube.h>
+#include <sinew/models/models.h>
 #include <sinew/version.h>
 
 int main() {
-  const sinew::Scene tube = sinew::make_tube();
+  const sinew::Scene tube = sinew::make_model("tube").scene;
   sinew::Performer performer(sinew::Character::make(tube, sinew::Recipe()));
   sinew::Pose pose = performer.character().rest_pose();
   pose.joints[1].rotation = sinew::Quatf(Eigen::AngleAxisf(1.0f, sinew::Vec3f::UnitZ()));

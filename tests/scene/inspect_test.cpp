@@ -4,8 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <sinew/models/tube.h>
-
+#include "tests/support/grid_tube.h"
 #include "tests/support/meshes.h"
 
 namespace sinew {
@@ -27,7 +26,7 @@ Scene unbound(const Mesh& surface) {
 
 /// The tube with its joints bound well inside of it.
 Scene sound_tube() {
-  Scene scene = make_tube();
+  Scene scene = test::make_grid_tube();
   scene.skins[0].joint_from_mesh[0](0, 3) = 0.9f;
   return scene;
 }

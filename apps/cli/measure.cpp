@@ -1,0 +1,216 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <sinew/core/error.h>
+#include <sinew/measure/quantities.h>
+
+#include "apps/cli/performance.h"
+#include "apps/cli/progress_bar.h"
+#include "apps/cli/verbs.h"
+
+namespace sinew::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Method {
+  std::string name;
+  Recipe recipe;
+  PerformanceMeasurements measured;
+  std::vector<std::optional<QuantitySummary>> summary;
+};
+
+std::string number(double value) {
+  if (value == std::round(value) && std::abs(value) < 1e9) return fmt::format("{:.0f}", value);
+  const double size = std::abs(value);
+  if (size >= 1e6) return fmt::format("{:.3g}", value);
+  return fmt::format("{:.{}f}", value,
+                     size >= 100    ? 0
+                     : size >= 10   ? 1
+                     : size >= 0.1  ? 2
+                     : size >= 1e-4 ? 4
+                                    : 6);
+}
+
+/// Characters, not bytes, of UTF-8.
+std::size_t width(const std::string& text) {
+  return static_cast<std::size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+using Table = std::vector<std::vector<std::string>>;
+
+/// First `left` columns flush left, the others flush right.
+void print(const Table& table, std::size_t left) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : table)
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      if (c >= widths.size()) widths.push_back(0);
+      widths[c] = std::max(widths[c], width(row[c]));
+    }
+  for (const auto& row : table) {
+    std::string line;
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      const std::string space(widths[c] - width(row[c]), ' ');
+      line += (c > 0 ? "  " : "") + (c < left ? row[c] + space : space + row[c]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    fmt::print("{}\n", line);
+  }
+}
+
+void print_summary(const std::vector<Method>& methods) {
+  Table table;
+  table.push_back({"", ""});
+  for (const Method& method : methods)
+    for (const std::string& column : {method.name + " worst", std::string("frame"), std::string("mean")})
+      table.back().push_back(column);
+  for (std::size_t q = 0; q < quantities().size(); ++q) {
+    const Quantity& quantity = quantities()[q];
+    table.push_back({std::string(quantity.heading), std::string(quantity.unit)});
+    for (const Method& method : methods) {
+      const auto& summary = method.summary[q];
+      if (summary) {
+        for (const std::string& cell :
+             {number(summary->worst), fmt::format("@{}", summary->worst_frame), number(summary->mean)})
+          table.back().push_back(cell);
+      } else {
+        table.back().insert(table.back().end(), {"-", "", "-"});
+      }
+    }
+  }
+  table.push_back({"  median", "ms"});
+  for (const Method& method : methods)
+    table.back().insert(table.back().end(), {number(1e3 * method.measured.median_seconds), "", ""});
+  print(table, 2);
+}
+
+void print_frames(const Method& method) {
+  fmt::print("\n{}\n", method.name);
+  Table table;
+  table.push_back({"frame"});
+  for (const Quantity& quantity : quantities()) table.back().emplace_back(quantity.key);
+  for (const FrameMeasurements& frame : method.measured.frames) {
+    table.push_back({fmt::format("{}", frame.frame)});
+    for (const Quantity& quantity : quantities()) {
+      const auto value = quantity.value(frame, method.measured.rest);
+      table.back().push_back(value ? number(*value) : "-");
+    }
+  }
+  print(table, 0);
+}
+
+Json to_json(const RestSurface& rest) {
+  Json json;
+  json["parts"] = rest.parts;
+  json["closed"] = rest.open_borders == 0;
+  json["open_borders"] = rest.open_borders;
+  json["unused_vertices"] = rest.unused_vertices;
+  json["unusable_triangles"] = rest.unusable_triangles;
+  json["slivers"] = rest.slivers;
+  json["pairs"] = rest.intersecting_pairs;
+  json["buried"] = rest.buried_vertices;
+  json["overlap_within_parts_cm3"] = 1e6 * rest.overlap.within_parts;
+  json["overlap_between_parts_cm3"] = 1e6 * rest.overlap.between_parts;
+  json["volume_cm3"] = 1e6 * rest.volume;
+  json["volume_known"] = rest.volume_known;
+  json["mean_edge_mm"] = 1e3 * rest.mean_edge;
+  json["caveats"] = rest.caveats;
+  return json;
+}
+
+Json to_json(const Method& method) {
+  const PerformanceMeasurements& measured = method.measured;
+  Json json;
+  json["method"] = method.name;
+  json["layers"] = Json::array();
+  for (const LayerRecipe& layer : method.recipe.layers) json["layers"].push_back(layer.method);
+  json["rejected_joints"] = measured.rejected_joints;
+  json["median_time_ms"] = 1e3 * measured.median_seconds;
+  json["mean_time_ms"] = 1e3 * measured.mean_seconds;
+  json["rest"] = to_json(measured.rest);
+  for (std::size_t q = 0; q < quantities().size(); ++q) {
+    Json& entry = json["summary"][std::string(quantities()[q].key)];
+    if (const auto& summary = method.summary[q])
+      entry = {{"worst", summary->worst}, {"worst_frame", summary->worst_frame}, {"mean", summary->mean}};
+  }
+  json["frames"] = Json::array();
+  for (const FrameMeasurements& frame : measured.frames) {
+    Json entry;
+    entry["frame"] = frame.frame;
+    for (const Quantity& quantity : quantities()) {
+      const auto value = quantity.value(frame, measured.rest);
+      entry[std::string(quantity.key)] = value ? Json(*value) : Json();
+    }
+    json["frames"].push_back(std::move(entry));
+  }
+  return json;
+}
+
+}  // namespace
+
+int run_measure(const MeasureCommand& command) {
+  std::vector<Method> methods;
+  for (NamedRecipe& named : choose_recipes(command.performance, command.compare)) {
+    named.recipe.normals = false;
+    methods.push_back({std::move(named.name), std::move(named.recipe), {}, {}});
+  }
+  const Performance performance = open_performance(command.performance);
+  const std::string& input = command.performance.input;
+  MeasureOptions options;
+  options.first_frame = performance.first_frame;
+  options.last_frame = performance.last_frame;
+  options.frames_per_second = performance.frames_per_second;
+  options.set_pose = performance.set_pose;
+  for (Method& method : methods) {
+    const std::shared_ptr<const Character> character = Character::make(performance.scene, method.recipe);
+    if (&method == &methods.front())
+      for (const std::string& warning : character->warnings())
+        fmt::print(stderr, "sinew: warning: {}: {}\n", input, warning);
+    method.measured = measure_performance(character, options, progress_bar("measure " + method.name));
+    method.summary = summarise(method.measured);
+    if (method.measured.rejected_joints > 0)
+      fmt::print(stderr,
+                 "sinew: warning: {}: {} joint transforms were not finite or absurd and took their rest\n",
+                 input, method.measured.rejected_joints);
+  }
+  const RestSurface& rest = methods.front().measured.rest;
+  const std::string clip = performance.clip ? performance.clip->name : "";
+  if (command.json) {
+    Json json;
+    json["input"] = input;
+    json["clip"] = performance.clip ? Json(clip) : Json();
+    json["fps"] = performance.frames_per_second;
+    json["first_frame"] = performance.first_frame;
+    json["last_frame"] = performance.last_frame;
+    json["methods"] = Json::array();
+    for (const Method& method : methods) json["methods"].push_back(to_json(method));
+    fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+    return 0;
+  }
+  fmt::print("{}, {}, frames {}-{}\n", input,
+             performance.clip ? fmt::format("clip '{}'", clip) : std::string("rest pose"),
+             performance.first_frame, performance.last_frame);
+  fmt::print(
+      "rest: {} part{}, {}, {} intersecting pairs, {} buried vertices, overlap {} cm³, volume {} cm³\n",
+      rest.parts, rest.parts == 1 ? "" : "s",
+      rest.open_borders == 0
+          ? std::string("closed")
+          : fmt::format("{} open border{}", rest.open_borders, rest.open_borders == 1 ? "" : "s"),
+      rest.intersecting_pairs, rest.buried_vertices, number(1e6 * rest.overlap.total()),
+      number(1e6 * rest.volume));
+  for (const std::string& caveat : rest.caveats) fmt::print("note: {}\n", caveat);
+  fmt::print("\n");
+  print_summary(methods);
+  if (command.per_frame)
+    for (const Method& method : methods) print_frames(method);
+  return 0;
+}
+
+}  // namespace sinew::cli

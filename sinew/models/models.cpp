@@ -1,0 +1,58 @@
+#include <sinew/models/models.h>
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include <sinew/core/error.h>
+
+namespace sinew {
+
+namespace {
+
+constexpr std::array<Model, 5> kModels{{
+    {"tube", "a cylinder with two bones: the papers' test", 150, 2050, "lower", make_tube_model},
+    {"arm", "shoulder to finger tips", 1300, 12'000, "little_3", make_arm_model},
+    {"hand", "five fingers, 21 bones", 800, 31'750, "little_3", make_hand_model},
+    {"mannequin", "a stylised adult with fingers and toes", 6500, 32'056, "little_3.L", make_mannequin_model},
+    {"cat", "a quadruped with a tail", 3000, 20'000, "tail_5", make_cat_model},
+}};
+
+void check_proportion(std::string_view name, const char* what, double value) {
+  if (!(value >= 0.5 && value <= 2))
+    throw Error(fmt::format("{}: {} is {}, but must lie between 0.5 and 2", name, what, value));
+}
+
+}  // namespace
+
+std::span<const Model> models() {
+  return kModels;
+}
+
+std::string model_names() {
+  std::string names;
+  for (const Model& model : kModels) names += (names.empty() ? "" : ", ") + std::string(model.name);
+  return names;
+}
+
+BuiltModel make_model(std::string_view name, const ModelOptions& options, const Progress& progress) {
+  const auto model =
+      std::find_if(kModels.begin(), kModels.end(), [&](const Model& m) { return m.name == name; });
+  if (model == kModels.end())
+    throw Error(fmt::format("{}: no such built-in character; there are: {}", name, model_names()));
+  ModelOptions settled = options;
+  if (settled.vertices == 0) settled.vertices = model->usual_vertices;
+  if (settled.vertices < model->least_vertices || settled.vertices > kMostModelVertices)
+    throw Error(fmt::format("{}: {} vertices are out of range; it takes {} to {}", name, settled.vertices,
+                            model->least_vertices, kMostModelVertices));
+  check_proportion(name, "arm", options.proportions.arm);
+  check_proportion(name, "leg", options.proportions.leg);
+  check_proportion(name, "head", options.proportions.head);
+  check_proportion(name, "girth", options.proportions.girth);
+  BuiltModel built = model->make(settled, progress);
+  check_scene(built.scene);
+  return built;
+}
+
+}  // namespace sinew
