@@ -1,51 +1,508 @@
-// Bakes the built-in tube with every method of this build, as something to open and look at.
+// Generates the built-in arm, hand and mannequin, plays their clips with every method of this build and
+// writes pictures, animations, GLB files and a report to look at. Methods join by being registered.
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 
 #include <fmt/format.h>
 
 #include <sinew/character/bake.h>
+#include <sinew/character/performer.h>
 #include <sinew/core/error.h>
+#include <sinew/core/file.h>
+#include <sinew/measure/quantities.h>
 #include <sinew/models/models.h>
+#include <sinew/picture/character_picture.h>
+#include <sinew/picture/contact_sheet.h>
+#include <sinew/picture/plot.h>
+#include <sinew/picture/png.h>
+#include <sinew/picture/report.h>
+#include <sinew/picture/webp.h>
 #include <sinew/scene/gltf.h>
+#include <sinew/version.h>
 
 #include "apps/cli/progress_bar.h"
 #include "apps/cli/verbs.h"
 
 namespace sinew::cli {
 
-int run_demo(const DemoOptions& options) {
-  std::error_code error;
-  std::filesystem::create_directories(options.directory, error);
-  if (error)
-    throw Error(
-        fmt::format("{}: cannot make the directory: {}", options.directory.string(), error.message()));
-  const Scene scene = make_model("tube").scene;
-  write_glb(scene, options.directory / "tube.glb");
-  for (const LayerMethod& method : layer_methods()) {
-    const auto character = Character::make(scene, recipe_for_method(method.name));
-    for (const Clip& clip : scene.clips) {
-      FrameWriterOptions format;
-      format.frame_count = frame_count(clip, format.frames_per_second);
-      format.clip_name = clip.name;
-      BakeOptions frames;
-      frames.last_frame = format.frame_count - 1;
-      frames.set_pose = [&](int frame, Pose& pose) {
-        sample_clip(clip, frame / format.frames_per_second, pose);
+namespace {
+
+constexpr double kFramesPerSecond = 30;  // of the built-in clips
+
+struct Played {
+  const char* name;
+  double still_share = 1;  ///< how far the stills go: one stride of a gait, all of other clips
+};
+
+/// What is shown of a character.
+struct Act {
+  const char* model;
+  std::size_t vertices;
+  const char* view;
+  std::vector<Played> clips;
+  const char* close_up_clip;  ///< whose last frame is looked at closely …
+  const char* close_up_joint;
+  const char* close_up_view;
+  const char* baked_clip;  ///< written as GLB, once per method
+  const char* about;
+};
+
+const std::array<Act, 3> kActs{{
+    {"arm",
+     8000,
+     "20,15",
+     {Played{"bend"}, Played{"twist"}, Played{"fist"}},
+     "bend",
+     "lower_arm",
+     "12,18",
+     "bend",
+     "The elbow closes to 150°, the forearm turns by 150°, the hand makes a fist. Look at the inside of the "
+     "elbow: the two skins should meet in a fold, not pass through each other."},
+    {"hand",
+     16'000,
+     "-28,12",
+     {Played{"bend"}, Played{"fist"}},
+     "fist",
+     "index_2",
+     "-50,10",
+     "fist",
+     "21 bones. In a fist the fingers press against each other and against the palm."},
+    {"mannequin",
+     16'000,
+     "38,10",
+     {Played{"bend"}, Played{"twist"}, Played{"crouch"}, Played{"walk", 0.4}, Played{"run", 0.27},
+      Played{"jump"}},
+     "crouch",
+     "shin.L",
+     "75,5",
+     "crouch",
+     "63 joints. In the crouch the calves press into the thighs, the thighs into the belly and the arms lie "
+     "across the chest."},
+}};
+
+/// The figures that the report shows; the rest is in `sinew measure`.
+constexpr std::array<const char*, 9> kShownQuantities{
+    "pairs_new",       "buried_new",     "depth_largest_percent",
+    "overlap_new_cm3", "volume_percent", "area_stretch_rms_percent",
+    "flipped",         "flicker_rms_mm", "time_ms"};
+constexpr std::array<const char*, 3> kPlottedQuantities{"overlap_new_cm3", "depth_largest_percent",
+                                                        "volume_percent"};
+
+const Quantity& quantity(std::string_view key) {
+  const auto all = quantities();
+  return *std::find_if(all.begin(), all.end(), [&](const Quantity& q) { return q.key == key; });
+}
+
+/// Some headings stand under another one in a table and are short for that.
+std::string full_heading(const Quantity& shown) {
+  if (shown.key == "pairs_new") return "intersecting pairs, new since rest";
+  if (shown.key == "buried_new") return "buried vertices, new since rest";
+  if (shown.key == "overlap_new_cm3") return "overlap volume, new since rest";
+  return std::string(shown.heading);
+}
+
+/// A method that is not a skin by itself stands on dual quaternions.
+Recipe recipe_of(const LayerMethod& method) {
+  Recipe recipe = recipe_for_method(method.is_skin ? method.name : std::string_view("dqs"));
+  if (!method.is_skin) recipe.layers.push_back(recipe_for_method(method.name).layers.front());
+  recipe.normals = false;
+  return recipe;
+}
+
+struct Actor {
+  std::string name;
+  std::shared_ptr<const Character> character;
+  std::unique_ptr<CharacterPicture> picture;
+  std::unique_ptr<Performer> performer;
+};
+
+std::vector<int> evenly(int last_frame, int count) {
+  std::vector<int> frames;
+  for (int i = 0; i < count; ++i)
+    frames.push_back(
+        static_cast<int>(std::lround(static_cast<double>(i) * last_frame / std::max(1, count - 1))));
+  frames.erase(std::unique(frames.begin(), frames.end()), frames.end());
+  return frames;
+}
+
+std::string short_number(double value) {
+  return std::abs(value) >= 100 || value == std::round(value) ? fmt::format("{:.0f}", value)
+                                                              : fmt::format("{:.3g}", value);
+}
+
+class Demo {
+ public:
+  Demo(const DemoOptions& options)
+      : options_(options),
+        progress_(progress_bar("demo")),
+        report_("Sinew: every method, side by side",
+                fmt::format("sinew {}, {} methods: {}", SINEW_VERSION, layer_methods().size(),
+                            layer_method_names())) {
+    const int methods = static_cast<int>(layer_methods().size());
+    // However many methods there are, the demo takes about as long: what is drawn is shared out.
+    const int effort = options.quick ? 4 : 1;
+    animation_frames_ = std::clamp(150 / (methods * effort), 16, 75);
+    measured_frames_ = std::clamp(64 / (methods * effort), 7, 31);
+    baked_frames_ = options.quick ? 4 : 26;
+  }
+
+  void run() {
+    make_directory();
+    std::vector<const Act*> acts;
+    for (const Act& act : kActs)
+      if (options_.only.empty() || options_.only == act.model) acts.push_back(&act);
+    if (acts.empty())
+      throw Error(fmt::format("--only {}: the demo shows arm, hand and mannequin", options_.only));
+    report_.paragraph(
+        "Characters made by code, deformed by every method that this build has. The pictures show the same "
+        "frames of the same clips; the tables give each figure at its worst frame.");
+    for (std::size_t a = 0; a < acts.size(); ++a) {
+      first_share_ = static_cast<double>(a) / static_cast<double>(acts.size());
+      share_ = 1 / static_cast<double>(acts.size());
+      play(*acts[a]);
+    }
+    report_.section("Files");
+    report_.list(files_);
+    report_.paragraph(
+        "NAME.glb is the rigged character with its clips; NAME_CLIP_METHOD.glb holds frames as morph targets "
+        "and plays in any glTF viewer.");
+    report_.write(options_.directory / "report.html");
+    report_progress(progress_, 1);
+    fmt::print(
+        "{0}/report.html has pictures, figures and plots; the pictures, animations (.webp) and "
+        "characters (.glb) stand beside it\n",
+        options_.directory.string());
+  }
+
+ private:
+  void make_directory() const {
+    std::error_code error;
+    std::filesystem::create_directories(options_.directory, error);
+    if (error)
+      throw Error(
+          fmt::format("{}: cannot make the directory: {}", options_.directory.string(), error.message()));
+  }
+
+  /// `share` of the current act is done.
+  void step(double share) { report_progress(progress_, first_share_ + share_ * share); }
+
+  std::filesystem::path file(const std::string& name, const std::string& about) {
+    files_.push_back(fmt::format("{}: {}", name, about));
+    return options_.directory / name;
+  }
+
+  void play(const Act& act) {
+    act_ = &act;
+    ModelOptions model;
+    model.vertices = act.vertices;
+    if (options_.quick) {
+      const auto all = models();
+      model.vertices = std::find_if(all.begin(), all.end(), [&](const Model& m) {
+                         return m.name == act.model;
+                       })->least_vertices;
+    }
+    scene_ = make_model(act.model, model, [&](double share) {
+               step(0.1 * share);
+               return true;
+             }).scene;
+    write_glb(scene_, file(std::string(act.model) + ".glb", "the character with its clips"));
+    actors_.clear();
+    for (const LayerMethod& method : layer_methods()) {
+      Actor actor;
+      actor.name = std::string(method.name);
+      actor.character = Character::make(scene_, recipe_of(method));
+      actor.picture = std::make_unique<CharacterPicture>(actor.character);
+      actor.performer = std::make_unique<Performer>(actor.character);
+      actors_.push_back(std::move(actor));
+    }
+    report_.section(act.model);
+    report_.paragraph(act.about);
+    double seconds = 0;
+    for (const Played& shown : act.clips) seconds += clip(shown.name).duration();
+    std::optional<WebpAnimation> animation;
+    std::vector<ClipPart> parts;
+    for (std::size_t c = 0; c < act.clips.size(); ++c) {
+      const Clip& played = clip(act.clips[c].name);
+      const int frames = std::max(4, static_cast<int>(animation_frames_ * played.duration() / seconds));
+      parts.push_back(play_clip(played, act.clips[c].still_share, frames, animation));
+      step(0.1 + 0.7 * static_cast<double>(c + 1) / static_cast<double>(act.clips.size()));
+    }
+    const std::string animated = std::string(act.model) + ".webp";
+    const std::vector<std::byte> bytes = animation->finish();
+    write_file(file(animated, "all clips, the methods side by side"), as_text(bytes));
+    report_.picture(bytes, "All clips, the methods side by side.", std::string(act.model) + " moving");
+    close_up();
+    step(0.9);
+    for (const ClipPart& part : parts) report_clip(part);
+    bake();
+    step(1);
+  }
+
+  struct ClipPart {
+    const Clip* clip;
+    std::vector<std::byte> sheet;  // WebP
+    std::vector<PerformanceMeasurements> measured;
+  };
+
+  const Clip& clip(std::string_view name) const {
+    return *std::find_if(scene_.clips.begin(), scene_.clips.end(),
+                         [&](const Clip& c) { return c.name == name; });
+  }
+
+  Vec3d root_place(const Pose& pose) const {
+    Vec3d place = joint_position(scene_.skeleton, pose, 0);
+    place.y() = 0;  // a jump shall be seen
+    return place;
+  }
+
+  /// A camera that sees all the frames, from a place that goes along with the root.
+  Camera fit_camera(const Clip& played, const std::vector<int>& frames, float& floor) {
+    CameraFit fit(parse_view(act_->view), 1, 0.05);
+    Actor& actor = actors_.front();
+    actor.performer->reset();
+    floor = std::numeric_limits<float>::infinity();
+    std::vector<Vec3f> moved;
+    for (const int frame : frames) {
+      Pose pose = actor.character->rest_pose();
+      sample_clip(played, frame / kFramesPerSecond, pose);
+      actor.performer->perform(pose);
+      const Vec3f shift = root_place(pose).cast<float>();
+      moved.assign(actor.performer->welded_positions().begin(), actor.performer->welded_positions().end());
+      for (Vec3f& p : moved) {
+        floor = std::min(floor, p.y());
+        p -= shift;
+      }
+      fit.add(moved);
+    }
+    return fit.camera();
+  }
+
+  ClayOptions clay(int size, ClayQuality quality, float floor) const {
+    ClayOptions options;
+    options.width = options.height = size;
+    options.quality = quality;
+    options.floor = floor;
+    return options;
+  }
+
+  /// Plays every frame (some methods have a history), draws the chosen ones and measures.
+  ClipPart play_clip(const Clip& played, double still_share, int frames_to_draw,
+                     std::optional<WebpAnimation>& animation) {
+    const int last = frame_count(played, kFramesPerSecond) - 1;
+    const std::vector<int> drawn = evenly(last, frames_to_draw),
+                           stills = evenly(static_cast<int>(still_share * last), kStills);
+    float floor = 0;
+    const Camera fitted = fit_camera(played, drawn, floor);
+    std::vector<CaptionedImage> tiles(stills.size() * actors_.size());
+    for (Actor& actor : actors_) actor.performer->reset();
+    for (int frame = 0; frame <= last; ++frame) {
+      const bool draws = std::binary_search(drawn.begin(), drawn.end(), frame);
+      const auto still = std::find(stills.begin(), stills.end(), frame);
+      std::vector<CaptionedImage> views;
+      for (std::size_t a = 0; a < actors_.size(); ++a) {
+        Actor& actor = actors_[a];
+        if (!draws && still == stills.end() && !actor.character->has_history()) continue;
+        Pose pose = actor.character->rest_pose();
+        sample_clip(played, frame / kFramesPerSecond, pose);
+        actor.performer->perform(pose, frame > 0 ? 1 / kFramesPerSecond : 0);
+        Camera camera = fitted;
+        camera.position += root_place(pose);
+        if (draws)
+          views.push_back({actor.picture->render(*actor.performer, camera,
+                                                 clay(options_.size * 3 / 4, ClayQuality::draft, floor)),
+                           actor.name});
+        if (still != stills.end())
+          tiles[static_cast<std::size_t>(still - stills.begin()) * actors_.size() + a] = {
+              actor.picture->render(*actor.performer, camera, clay(options_.size, ClayQuality::final, floor)),
+              fmt::format("{}, frame {}", actor.name, frame)};
+        report_progress(progress_, first_share_);  // lets an interrupt through
+      }
+      if (!views.empty()) {
+        const Image picture = side_by_side(views);
+        if (!animation) animation.emplace(picture.width, picture.height);
+        animation->add(picture, std::max(0.04, played.duration() / static_cast<double>(drawn.size())));
+      }
+    }
+    ClipPart part;
+    part.clip = &played;
+    SheetOptions layout;
+    // Methods one below the other, time to the right.
+    std::vector<CaptionedImage> sorted;
+    for (std::size_t a = 0; a < actors_.size(); ++a)
+      for (std::size_t s = 0; s < stills.size(); ++s)
+        sorted.push_back(std::move(tiles[s * actors_.size() + a]));
+    layout.columns = static_cast<int>(stills.size());
+    layout.title = fmt::format("{}: {}", act_->model, played.name);
+    const Image sheet = contact_sheet(sorted, layout);
+    write_png(sheet, file(fmt::format("{}_{}.png", act_->model, played.name), "contact sheet"));
+    part.sheet = encode_webp(sheet);
+    measure(part);
+    return part;
+  }
+
+  void measure(ClipPart& part) {
+    const double rate = (measured_frames_ - 1) / part.clip->duration();
+    for (const Actor& actor : actors_) {
+      MeasureOptions options;
+      options.last_frame = measured_frames_ - 1;
+      options.frames_per_second = rate;
+      options.set_pose = [&](int frame, Pose& pose) {
+        pose = actor.character->rest_pose();
+        sample_clip(*part.clip, frame / rate, pose);
       };
-      const std::string stem = fmt::format("tube_{}_{}", clip.name, method.name);
-      const auto bake_to = [&](const std::string& name) {
-        const auto writer = make_frame_writer(scene, options.directory / name, format);
-        bake(character, frames, *writer, progress_bar(name));
-      };
-      bake_to(stem + ".glb");
-      bake_to(stem + ".pc2");
+      part.measured.push_back(measure_performance(actor.character, options));
+      report_progress(progress_, first_share_);
     }
   }
-  fmt::print(
-      "wrote {}: tube.glb is the rigged character; tube_CLIP_METHOD.glb play in any glTF viewer,\n"
-      "tube_CLIP_METHOD.pc2 hold the same frames as point caches\n",
-      options.directory.string());
+
+  void report_clip(const ClipPart& part) {
+    report_.subsection(fmt::format("{}: {}", act_->model, part.clip->name));
+    report_.picture(part.sheet, "Rows: methods. Columns: from the first frame to the last.",
+                    fmt::format("{} {} with every method", act_->model, part.clip->name));
+    ReportTable table;
+    table.caption = fmt::format("Worst of {} frames; time: median", measured_frames_);
+    table.header = {"figure"};
+    const auto all = quantities();
+    std::vector<std::vector<std::optional<QuantitySummary>>> summaries;
+    for (std::size_t a = 0; a < actors_.size(); ++a) {
+      table.header.push_back(actors_[a].name);
+      summaries.push_back(summarise(part.measured[a]));
+    }
+    for (const char* key : kShownQuantities) {
+      const Quantity& shown = quantity(key);
+      std::vector<std::string> row{
+          shown.unit.empty() ? full_heading(shown) : fmt::format("{} ({})", full_heading(shown), shown.unit)};
+      for (std::size_t a = 0; a < actors_.size(); ++a) {
+        const auto& figure = summaries[a][static_cast<std::size_t>(&shown - all.data())];
+        row.push_back(!figure ? "–"
+                      : key == std::string_view("time_ms")
+                          ? short_number(part.measured[a].median_seconds * 1e3)
+                          : short_number(figure->worst));
+      }
+      table.rows.push_back(std::move(row));
+    }
+    report_.table(table);
+    report_.begin_row();
+    for (const char* key : kPlottedQuantities) {
+      const Quantity& plotted = quantity(key);
+      LinePlot plot;
+      plot.title = full_heading(plotted);
+      plot.x_label = "time (s)";
+      plot.y_label = std::string(plotted.unit);
+      plot.y_from_zero = key != std::string_view("volume_percent");
+      plot.width = 420;
+      plot.height = 260;
+      for (std::size_t a = 0; a < actors_.size(); ++a) {
+        PlotSeries series;
+        series.name = actors_[a].name;
+        for (const FrameMeasurements& frame : part.measured[a].frames) {
+          const auto value = plotted.value(frame, part.measured[a].rest);
+          series.x.push_back(frame.frame * part.clip->duration() / (measured_frames_ - 1));
+          series.y.push_back(value.value_or(std::numeric_limits<double>::quiet_NaN()));
+        }
+        plot.series.push_back(std::move(series));
+      }
+      report_.plot(line_plot_svg(plot));
+    }
+    report_.end_row();
+  }
+
+  /// The last frame of a clip from near by: as clay, with its triangles, by stretch, and cut open.
+  void close_up() {
+    const Clip& played = clip(act_->close_up_clip);
+    const int last = frame_count(played, kFramesPerSecond) - 1;
+    const int joint = scene_.skeleton.find(act_->close_up_joint);
+    std::vector<CaptionedImage> tiles;
+    for (Actor& actor : actors_) {
+      actor.performer->reset();
+      Pose pose = actor.character->rest_pose();
+      for (int frame = actor.character->has_history() ? 0 : last; frame <= last; ++frame) {
+        pose = actor.character->rest_pose();
+        sample_clip(played, frame / kFramesPerSecond, pose);
+        actor.performer->perform(pose, frame > 0 ? 1 / kFramesPerSecond : 0);
+      }
+      const Vec3d place = joint_position(scene_.skeleton, pose, joint);
+      CameraFit fit(parse_view(act_->close_up_view), 1);
+      fit.add(place, focus_radius(*actor.character, joint));
+      const Camera camera = fit.camera();
+      ClayOptions plain = clay(options_.size, ClayQuality::final, 0);
+      plain.floor.reset();
+      ClayOptions wires = plain, open = plain;
+      wires.wireframe = true;
+      // The plane in which the joint closes, seen from the camera's side.
+      Vec3d normal = camera.back;
+      normal.y() = 0;
+      normal.normalize();
+      open.cut = CutPlane{normal.cast<float>(), static_cast<float>(normal.dot(place))};
+      const CharacterPicture stretch(actor.character, Coloring{Coloring::By::stretch, -1, {}, {}});
+      tiles.push_back({actor.picture->render(*actor.performer, camera, plain), actor.name});
+      tiles.push_back({actor.picture->render(*actor.performer, camera, wires), actor.name + ", triangles"});
+      tiles.push_back({stretch.render(*actor.performer, camera, plain), actor.name + ", change of area"});
+      tiles.push_back({actor.picture->render(*actor.performer, camera, open), actor.name + ", cut open"});
+      report_progress(progress_, first_share_);
+    }
+    SheetOptions layout;
+    layout.columns = 4;
+    layout.title = fmt::format("{}: {} at the end of {}", act_->model, act_->close_up_joint, played.name);
+    const Image sheet = contact_sheet(tiles, layout);
+    write_png(sheet, file(fmt::format("{}_close_up.png", act_->model), "the joint from near by"));
+    report_.picture(
+        encode_webp(sheet),
+        "From near by: clay, triangles, change of area, and cut open: skin inside skin shows as a "
+        "line within the section.",
+        fmt::format("close-up of {}", act_->close_up_joint));
+  }
+
+  void bake() {
+    const Clip& played = clip(act_->baked_clip);
+    const double rate = (baked_frames_ - 1) / played.duration();
+    for (const Actor& actor : actors_) {
+      FrameWriterOptions format;
+      format.frame_count = baked_frames_;
+      format.frames_per_second = rate;
+      format.clip_name = played.name;
+      BakeOptions frames;
+      frames.last_frame = baked_frames_ - 1;
+      frames.frames_per_second = rate;
+      frames.set_pose = [&](int frame, Pose& pose) {
+        pose = actor.character->rest_pose();
+        sample_clip(played, frame / rate, pose);
+      };
+      const std::string name = fmt::format("{}_{}_{}.glb", act_->model, played.name, actor.name);
+      const auto writer = make_frame_writer(
+          scene_, file(name, fmt::format("{} frames as morph targets", baked_frames_)), format);
+      // Normals are what makes a viewer's shading right.
+      const LayerMethod* method = find_layer_method(actor.name);
+      Recipe recipe = recipe_of(*method);
+      recipe.normals = true;
+      sinew::bake(Character::make(scene_, recipe), frames, *writer);
+      report_progress(progress_, first_share_);
+    }
+  }
+
+  static constexpr int kStills = 4;
+
+  const DemoOptions& options_;
+  Progress progress_;
+  Report report_;
+  std::vector<std::string> files_;
+  int animation_frames_;  // per character, over all clips
+  int measured_frames_;   // per clip
+  int baked_frames_;
+  double first_share_ = 0, share_ = 1;  // of the whole: the current act's
+  const Act* act_ = nullptr;
+  Scene scene_;
+  std::vector<Actor> actors_;
+};
+
+}  // namespace
+
+int run_demo(const DemoOptions& options) {
+  Demo(options).run();
   return 0;
 }
 

@@ -145,14 +145,24 @@ int run(int argc, char** argv) {
   recipe_verb->add_flag("--json", recipe.json, "print it as JSON");
 
   BenchOptions bench;
-  CLI::App* bench_verb = app.add_subcommand("bench", "Time the skinning kernels on this machine");
+  CLI::App* bench_verb = app.add_subcommand("bench", "Time every method and the kernels on this machine");
   bench_verb->add_flag("--json", bench.json, "print a machine-readable report");
-  bench_verb->add_option("--repeats", bench.repeats, "timed runs of each case, of which the median counts")
+  bench_verb
+      ->add_option("--repeats", bench.repeats,
+                   "timed runs of each case, of which the median counts "
+                   "(default: up to 60, within a few seconds per case)")
       ->check(CLI::Range(1, 100000));
+  bench_verb->add_option("--filter", bench.filter, "only the cases with this text in their name, e.g. tube");
+  bench_verb->add_option("--plot", bench.plot, "OUT.svg: time per vertex over size, a line per method");
 
   DemoOptions demo;
-  CLI::App* demo_verb = app.add_subcommand("demo", "Bake a tube made by code, with every method");
+  CLI::App* demo_verb =
+      app.add_subcommand("demo", "Show every method on built-in characters: pictures, figures, files");
   demo_verb->add_option("-o,--output", demo.directory, "directory to write to (default: out/demo)");
+  demo_verb->add_option("--only", demo.only, "one of arm, hand and mannequin (default: all)");
+  demo_verb->add_option("--size", demo.size, "pixels of one view's side (default: 400)")
+      ->check(CLI::Range(32, 2000));
+  demo_verb->add_flag("--quick", demo.quick, "coarse characters and few frames: rough, but soon done");
 
   try {
     app.parse(argc, argv);

@@ -67,12 +67,17 @@ int run_recipe(const RecipeOptions& options);
 
 struct BenchOptions {
   bool json = false;
-  int repeats = 60;
+  int repeats = 0;             ///< 0: up to 60, fewer where a case takes long
+  std::string filter;          ///< only cases with this in their name
+  std::filesystem::path plot;  ///< .svg to write, empty: none
 };
 int run_bench(const BenchOptions& options);
 
 struct DemoOptions {
   std::filesystem::path directory = "out/demo";
+  std::string only;    ///< one character; empty: all
+  int size = 400;      ///< pixels of one view's side
+  bool quick = false;  ///< coarse characters and few frames
 };
 int run_demo(const DemoOptions& options);
 

@@ -116,8 +116,8 @@ class Actor {
       at(posture, rig_.at("neck")).flex = -20 * share;
       at(posture, rig_.at("head")).flex = -15 * share;
       for (const Side& side : sides_) {
-        plant(posture, side, rest_ankle(side) + Vec3d(side.sign * 0.02 * share, 0.045 * share, 0.02 * share),
-              28 * share, Vec3d(0.25 * side.sign * share, 0, 1));
+        plant(posture, side, rest_ankle(side) + Vec3d(side.sign * 0.04 * share, 0.045 * share, 0.02 * share),
+              28 * share, Vec3d(0.45 * side.sign * share, 0, 1));
         at(posture, side.toes).flex = 28 * share;
       }
       cross_arms(posture, share);
@@ -304,13 +304,15 @@ class Actor {
     const Vec3d chest_rest = rig_[rig_.at("chest")].head;
     for (const Side& side : sides_) {
       Posture crossed = posture;
-      // In the chest's frame: the wrist before the other breast, one forearm above the other.
-      const Vec3d wrist =
-          Vec3d(-side.sign * 0.075, side.sign > 0 ? 1.375 : 1.315, side.sign > 0 ? 0.185 : 0.155);
+      // In the chest's frame: the wrist before the breast bone, one forearm above the other, the hand laid
+      // towards the other shoulder.
+      const bool above = side.sign > 0;
+      const Vec3d wrist(-side.sign * 0.045, above ? 1.395 : 1.335, above ? 0.165 : 0.150);
       const Vec3d local = wrist + Vec3d(0, rig_[0].head.y() - 0.955, 0) - chest_rest;
       rig_.reach(crossed, side.upper_arm, side.lower_arm, chest * local,
-                 chest.linear() * Vec3d(side.sign * 1.0, -0.75, 0.1));
-      for (const int joint : {side.upper_arm, side.lower_arm}) {
+                 chest.linear() * Vec3d(side.sign * 1.0, -0.45, 0.35));
+      at(crossed, side.wrist).flex = 30;
+      for (const int joint : {side.upper_arm, side.lower_arm, side.wrist}) {
         const Angles& goal = crossed.angles[static_cast<std::size_t>(joint)];
         at(posture, joint) = {share * goal.flex, share * goal.spread, share * goal.twist};
       }

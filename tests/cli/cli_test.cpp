@@ -6,15 +6,14 @@
 #include <map>
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <nlohmann/json.hpp>
 
 #include <sinew/core/file.h>
 #include <sinew/scene/gltf.h>
 
 #include "tests/support/assets.h"
+#include "tests/support/cli_fixture.h"
 #include "tests/support/grid_tube.h"
-#include "tests/support/temporary_directory.h"
 #include "tests/support/validator.h"
 
 namespace sinew {
@@ -22,42 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Outcome {
-  int exit_code = -1;
-  std::string out;
-  std::string err;
-};
+using test::Outcome;
 
-class Cli : public ::testing::Test {
- protected:
-  Outcome sinew(const std::string& arguments) {
-    const fs::path out = scratch_ / "stdout", err = scratch_ / "stderr";
-    const std::string command =
-        std::string(SINEW_CLI) + " " + arguments + " >" + out.string() + " 2>" + err.string() + " </dev/null";
-    const int status = std::system(command.c_str());
-    Outcome outcome;
-    outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    outcome.out = std::string(as_text(read_file(out)));
-    outcome.err = std::string(as_text(read_file(err)));
-    return outcome;
-  }
-
-  /// Expects exit code 1, one line on stderr that holds `expected`, and nothing new in the directory.
-  void expect_failure(const std::string& arguments, const std::string& expected) {
-    const std::vector<std::string> before = directory_.files();
-    const Outcome outcome = sinew(arguments);
-    EXPECT_EQ(outcome.exit_code, 1) << arguments;
-    EXPECT_NE(outcome.err.find(expected), std::string::npos) << arguments << "\n  said: " << outcome.err;
-    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
-    EXPECT_EQ(outcome.out, "") << arguments;
-    EXPECT_EQ(directory_.files(), before) << arguments;
-  }
-
-  std::string path(const std::string& name) const { return (directory_ / name).string(); }
-
-  test::TemporaryDirectory directory_;
-  test::TemporaryDirectory scratch_;
-};
+class Cli : public test::CliFixture {};
 
 TEST_F(Cli, HelpAndVersion) {
   EXPECT_EQ(sinew("--help").exit_code, 0);
@@ -237,26 +203,6 @@ TEST_F(Cli, RecipeVerbListsFields) {
   EXPECT_EQ(text.exit_code, 0);
   EXPECT_NE(text.out.find("weld_tolerance"), std::string::npos);
   EXPECT_EQ(nlohmann::json::parse(sinew("recipe --json").out)["layers"].size(), 2u);
-}
-
-TEST_F(Cli, BenchReportsHashesThatThreadsAgreeOn) {
-  const auto json = nlohmann::json::parse(sinew("bench --json --repeats 1").out);
-  std::map<std::string, std::string> hashes;
-  for (const auto& entry : json["cases"]) {
-    const std::string what = entry["method"].get<std::string>() + entry["output"].get<std::string>() +
-                             std::to_string(entry["vertices"].get<int>());
-    const std::string hash = entry["hash"];
-    EXPECT_EQ(hashes.try_emplace(what, hash).first->second, hash) << what;
-  }
-  EXPECT_EQ(hashes.size(), 12u);
-}
-
-TEST_F(Cli, DemoWritesGlbAndCaches) {
-  ASSERT_EQ(sinew("demo -o " + path("demo")).exit_code, 0);
-  for (const char* name : {"tube.glb", "tube_bend_lbs.glb", "tube_bend_dqs.glb", "tube_twist_dqs.pc2"})
-    EXPECT_TRUE(fs::exists(directory_ / ("demo/" + std::string(name)))) << name;
-  test::expect_valid(directory_ / "demo/tube.glb");
-  test::expect_valid(directory_ / "demo/tube_bend_dqs.glb");
 }
 
 TEST_F(Cli, RealCharactersBakeAndValidate) {

@@ -3,45 +3,23 @@
 #include <cstdlib>
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <nlohmann/json.hpp>
 
 #include <sinew/core/file.h>
 
-#include "tests/support/temporary_directory.h"
+#include "tests/support/cli_fixture.h"
 
 namespace sinew {
 namespace {
 
-struct Outcome {
-  int exit_code = -1;
-  std::string out;
-  std::string err;
-};
+using test::Outcome;
 
-class MeasureCli : public ::testing::Test {
+class MeasureCli : public test::CliFixture {
  protected:
-  Outcome measure(const std::string& arguments) {
-    const auto out = directory_ / "stdout", err = directory_ / "stderr";
-    const std::string command = std::string(SINEW_CLI) + " measure " + arguments + " >" + out.string() +
-                                " 2>" + err.string() + " </dev/null";
-    const int status = std::system(command.c_str());
-    Outcome outcome;
-    outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    outcome.out = std::string(as_text(read_file(out)));
-    outcome.err = std::string(as_text(read_file(err)));
-    return outcome;
-  }
-
+  Outcome measure(const std::string& arguments) { return sinew("measure " + arguments); }
   void expect_failure(const std::string& arguments, const std::string& expected) {
-    const Outcome outcome = measure(arguments);
-    EXPECT_EQ(outcome.exit_code, 1) << arguments;
-    EXPECT_NE(outcome.err.find(expected), std::string::npos) << arguments << "\n  said: " << outcome.err;
-    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
-    EXPECT_EQ(outcome.out, "") << arguments;
+    CliFixture::expect_failure("measure " + arguments, expected);
   }
-
-  test::TemporaryDirectory directory_;
 };
 
 TEST_F(MeasureCli, JsonHasEveryFrameAndASummary) {

@@ -5,56 +5,29 @@
 #include <filesystem>
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
 #include <sinew/core/file.h>
 #include <sinew/scene/gltf.h>
 
 #include "tests/support/assets.h"
+#include "tests/support/cli_fixture.h"
 #include "tests/support/grid_tube.h"
-#include "tests/support/temporary_directory.h"
 
 namespace sinew {
 namespace {
 
 namespace fs = std::filesystem;
 
-struct Outcome {
-  int exit_code = -1;
-  std::string out;
-  std::string err;
-};
+using test::Outcome;
 
-class RenderCli : public ::testing::Test {
+class RenderCli : public test::CliFixture {
  protected:
-  Outcome sinew(const std::string& arguments) {
-    const fs::path out = scratch_ / "stdout", err = scratch_ / "stderr";
-    const std::string command =
-        std::string(SINEW_CLI) + " " + arguments + " >" + out.string() + " 2>" + err.string() + " </dev/null";
-    const int status = std::system(command.c_str());
-    Outcome outcome;
-    outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    outcome.out = std::string(as_text(read_file(out)));
-    outcome.err = std::string(as_text(read_file(err)));
-    return outcome;
-  }
-
   void expect_success(const std::string& arguments) {
-    const Outcome outcome = sinew("render " + arguments + " --quality draft");
-    EXPECT_EQ(outcome.exit_code, 0) << arguments << "\n  said: " << outcome.err;
+    CliFixture::expect_success("render " + arguments + " --quality draft");
   }
-
-  /// Expects exit code 1, one line on stderr that holds `expected`, and nothing new in the directory.
   void expect_failure(const std::string& arguments, const std::string& expected) {
-    const std::vector<std::string> before = directory_.files();
-    const Outcome outcome = sinew("render " + arguments);
-    EXPECT_EQ(outcome.exit_code, 1) << arguments;
-    EXPECT_NE(outcome.err.find(expected), std::string::npos) << arguments << "\n  said: " << outcome.err;
-    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
-    EXPECT_EQ(directory_.files(), before) << arguments;
+    CliFixture::expect_failure("render " + arguments, expected);
   }
-
-  std::string path(const std::string& name) const { return (directory_ / name).string(); }
 
   struct Size {
     unsigned width = 0, height = 0;
@@ -84,9 +57,6 @@ class RenderCli : public ::testing::Test {
     }
     return frames;
   }
-
-  test::TemporaryDirectory directory_;
-  test::TemporaryDirectory scratch_;
 };
 
 TEST_F(RenderCli, AFileWithSeveralClipsShowsItsRestPose) {
