@@ -87,7 +87,7 @@ class Body {
   Vec3d radii(double x, double y, double z) const { return {g * x, g * y, std::sqrt(g) * z}; }
   const Mat3d& turn() const { return turn_; }
 
-  Vec3d neck_root() const { return bone(0, 0.228, 0.136); }
+  Vec3d neck_root() const { return at(0, 0.228, 0.136); }
   /// Where the skull sits on the neck. The head itself stays level.
   Vec3d head_root() const {
     return neck_root() + half_turn_ * Vec3d(0, 0.054, 0.048) * (0.65 + 0.35 * std::sqrt(head * g));
@@ -97,7 +97,7 @@ class Body {
   LegPlan leg_joints(const LegPlan& plan, double side, double length, double rise, std::size_t scaled) const {
     LegPlan joints;
     const double wide = 0.35 + 0.65 * g;
-    joints[0] = bone(side * wide * plan[0].x(), plan[0].y(), plan[0].z());
+    joints[0] = bone(side * g * plan[0].x(), plan[0].y(), plan[0].z());
     for (std::size_t k = 0; k + 1 < plan.size(); ++k) {
       Vec3d step = plan[k + 1] - plan[k];
       if (k < scaled) {
@@ -108,6 +108,8 @@ class Body {
       joints[k + 1] = joints[k] + step;
       joints[k + 1].x() = side * wide * plan[k + 1].x();
     }
+    // Thick paws are high.
+    for (const std::size_t k : {3, 4}) joints[k].y() *= 0.4 + 0.6 * g;
     return joints;
   }
 
@@ -120,16 +122,16 @@ void add_trunk(Rig& rig, Flesh& flesh, const Body& body) {
   const double g = body.g;
   const Vec3d x = Vec3d::UnitX();
   // Arching the back is positive: it takes the front end down.
-  const int hips = rig.add("hips", -1, body.bone(0, 0.230, -0.135), body.bone(0, 0.238, -0.090), x,
+  const int hips = rig.add("hips", -1, body.at(0, 0.230, -0.135), body.at(0, 0.238, -0.090), x,
                            range({-180, 180}, 90, 180));
-  const int spine_1 = rig.add("spine_1", hips, body.bone(0, 0.238, -0.090), body.bone(0, 0.241, -0.038), x,
+  const int spine_1 = rig.add("spine_1", hips, body.at(0, 0.238, -0.090), body.at(0, 0.241, -0.038), x,
                               range({-25, 40}, 20, 15));
-  const int spine_2 = rig.add("spine_2", spine_1, body.bone(0, 0.241, -0.038), body.bone(0, 0.239, 0.014), x,
+  const int spine_2 = rig.add("spine_2", spine_1, body.at(0, 0.241, -0.038), body.at(0, 0.239, 0.014), x,
                               range({-25, 40}, 20, 20));
-  const int spine_3 = rig.add("spine_3", spine_2, body.bone(0, 0.239, 0.014), body.bone(0, 0.235, 0.066), x,
+  const int spine_3 = rig.add("spine_3", spine_2, body.at(0, 0.239, 0.014), body.at(0, 0.235, 0.066), x,
                               range({-20, 30}, 18, 25));
   const int chest =
-      rig.add("chest", spine_3, body.bone(0, 0.235, 0.066), body.neck_root(), x, range({-15, 25}, 15, 25));
+      rig.add("chest", spine_3, body.at(0, 0.235, 0.066), body.neck_root(), x, range({-15, 25}, 15, 25));
 
   const int trunk = flesh.add_group(0, 0.02 * g);
   const auto add = [&](std::vector<int> joints, double px, double y, double z, const Vec3d& radii,
@@ -159,7 +161,7 @@ void add_trunk(Rig& rig, Flesh& flesh, const Body& body) {
   // The tail hangs in a bow and lifts its end; a low rump lets it hang less.
   constexpr int kTailJoints = 8;
   constexpr std::array<double, kTailJoints> kFall{22, 38, 52, 56, 46, 24, -4, -30};  // degrees below level
-  const double hang = std::clamp((body.bone(0, 0.236, -0.176).y() - 0.035) / 0.195, 0.0, 1.0);
+  const double hang = std::clamp((body.at(0, 0.236, -0.176).y() - 0.035) / 0.195, 0.0, 1.0);
   const int tail = flesh.add_group(0, 0.014 * g);
   constexpr double kLength = 0.0365;
   const auto fall = [&](double at) {
@@ -168,8 +170,8 @@ void add_trunk(Rig& rig, Flesh& flesh, const Body& body) {
     return hang * kDegree * ((1 - share) * kFall[k] + share * kFall[k + 1]);
   };
   const auto radius = [&](double at) { return g * (0.0108 - 0.00062 * at); };
-  Vec3d place = body.bone(0, 0.236, -0.172);
-  flesh.add_cone({tail, 0.010 * g, {hips}}, body.bone(0, 0.236, -0.150), 0.015 * g, place, radius(0));
+  Vec3d place = body.at(0, 0.236, -0.172);
+  flesh.add_cone({tail, 0.010 * g, {hips}}, body.at(0, 0.236, -0.150), 0.015 * g, place, radius(0));
   int joint = hips;
   constexpr int kPieces = 4;  // of a bone: the bow is smooth
   for (int k = 0; k < kTailJoints; ++k) {
@@ -226,13 +228,13 @@ void add_head(Rig& rig, Flesh& flesh, const Body& body) {
   add(skull, own, at(0, -0.003, 0.058), {0.020, 0.014, 0.020}, 0.012);                      // upper jaw
   add(skull, {jaw, head}, at(0, -0.017, 0.054), {0.015, 0.0095, 0.024}, 0.012);             // lower jaw
   for (const double side : {1.0, -1.0})
-    flesh.carve_ellipsoid({skull, 0.006 * h, {}}, at(side * 0.0195, 0.0108, 0.0650),
+    flesh.carve_ellipsoid({skull, 0.006 * h, {}}, at(side * 0.0195, 0.0108, 0.0685),
                           h * Vec3d(0.0128, 0.0102, 0.0118), tilt(0, side * 24, side * 14));  // sockets
 
   // Carved groups end; what stands out of the sockets comes after them.
   const int face = flesh.add_group(0, 0.006 * h);
-  const int eyes = flesh.add_group(0, 0.003 * h);
-  add_pair(eyes, own, 0.0178, 0.0108, 0.0535, {0.0122, 0.0100, 0.0118}, 0.003, 0, 24, 14);  // eyes
+  const int eyes = flesh.add_group(0, 0.005 * h);
+  add_pair(eyes, own, 0.0180, 0.0108, 0.0540, {0.0122, 0.0100, 0.0118}, 0.003, 0, 24, 14);  // eyes
   flesh.add_cone({face, 0.008 * h, own}, at(0, 0.018, 0.060), 0.0080 * h, at(0, 0.0010, 0.080),
                  0.0072 * h);                                                               // nose
   add(face, own, at(0, 0.0005, 0.0860), {0.0070, 0.0048, 0.0045}, 0.006);                   // its tip
@@ -245,10 +247,10 @@ void add_head(Rig& rig, Flesh& flesh, const Body& body) {
     const Vec3d tip = spot(0.0360, 0.0715, 0.0200);
     const int ear_joint = rig.add(side > 0 ? "ear.L" : "ear.R", head, spot(0.024, 0.034, 0.018), tip, x,
                                   range({-35, 25}, 35, 35));
-    const int ear = flesh.add_group(0, 0.008 * h);
+    const int ear = flesh.add_group(0, 0.014 * h);
     const std::vector<int> joints{ear_joint, head};
     const Flesh::Joining rim{ear, 0.006 * h, joints};
-    flesh.add_cone(rim, spot(0.0110, 0.0370, 0.0290), 0.0060 * h, tip, 0.0034 * h);
+    flesh.add_cone(rim, spot(0.0140, 0.0320, 0.0270), 0.0085 * h, tip, 0.0034 * h);
     flesh.add_cone(rim, spot(0.0365, 0.0180, 0.0170), 0.0064 * h, tip, 0.0034 * h);
     flesh.add_cone(rim, spot(0.0250, 0.0250, 0.0100), 0.0130 * h, spot(0.0352, 0.0680, 0.0180), 0.0040 * h);
     flesh.add_cone(rim, spot(0.0180, 0.0340, 0.0170), 0.0080 * h, spot(0.0350, 0.0660, 0.0180), 0.0040 * h);
@@ -260,17 +262,17 @@ void add_head(Rig& rig, Flesh& flesh, const Body& body) {
 void add_paw(Flesh& flesh, int leg, double side, int metapodium, int toes, const Vec3d& root,
              const Vec3d& tip, double g) {
   const int paw = flesh.add_group(leg, 0.008 * g);
-  const double length = tip.z() - root.z();
+  const double length = tip.z() - root.z(), height = root.y();
   flesh.add_ellipsoid({paw, 0.006 * g, {metapodium, toes}}, root + Vec3d(0, -0.001 * g, 0.2 * length),
                       {0.0135 * g, 0.0100 * g, 0.016});
   for (int t = 0; t < 4; ++t) {
     const double across = t - 1.5;                         // -1.5 inside to 1.5 outside
     const double back = std::abs(across) > 1 ? 0.006 : 0;  // the outer toes are shorter
     const Vec3d knuckle = root + Vec3d(side * 0.0068 * across * g, 0.0030 * g, 0.40 * length - back);
-    const Vec3d end = root + Vec3d(side * 0.0084 * across * g, -0.0070, 0.82 * length - back);
+    const Vec3d end = root + Vec3d(side * 0.0084 * across * g, -0.47 * height, 0.82 * length - back);
     flesh.add_cone({paw, 0.006 * g, {toes}}, knuckle, 0.0062 * g, end, 0.0064 * g);
   }
-  flesh.add_ellipsoid({paw, 0.006 * g, {toes, metapodium}}, root + Vec3d(0, -0.0085, 0.001),
+  flesh.add_ellipsoid({paw, 0.006 * g, {toes, metapodium}}, root + Vec3d(0, -0.57 * height, 0.001),
                       {0.0105 * g, 0.0070 * g, 0.0100});  // the great pad
   // The ground flattens the pads.
   flesh.carve_beyond({paw, 0.006 * g, {}}, Vec3d(0, 0.0005, 0), -Vec3d::UnitY());
@@ -315,7 +317,7 @@ void add_fore_leg(Rig& rig, Flesh& flesh, const Body& body, double side) {
   const int chest = rig.at("chest");
   const LegPlan joints = body.leg_joints(kForeLeg, side, body.arm, body.fore_rise, 2);
   const Vec3d &shoulder = joints[0], &elbow = joints[1], &carpus = joints[2], &knuckle = joints[3];
-  const Vec3d blade = body.bone(side * (0.35 + 0.65 * g) * 0.024, 0.246, 0.098);
+  const Vec3d blade = body.at(side * 0.024, 0.246, 0.098);
   const Vec3d x = Vec3d::UnitX();
   // The limb swings forwards, the elbow closes forwards, the carpus and the toes backwards.
   const int scapula = rig.add("scapula" + suffix, chest, blade, shoulder, -x, range({-30, 30}, 12, 12));
@@ -336,8 +338,10 @@ void add_fore_leg(Rig& rig, Flesh& flesh, const Body& body, double side) {
   leg.cone({upper}, shoulder, 0.0155, elbow, 0.0130, 0.010);
   leg.mass({upper}, shoulder, elbow, 0.52, 0.002, 0.009, 0.0115, 0.44, 0.0110, 0.010);  // biceps, brachialis
   leg.mass({upper, scapula}, shoulder, elbow, 0.50, 0.004, -0.018, 0.0140, 0.56, 0.0190, 0.010);  // triceps
-  leg.cone({upper, chest}, body.at(side * 0.026, 0.180, 0.075), 0.018, elbow + Vec3d(0, 0.008, -0.004),
-           0.0100, 0.014);  // skin from the chest to the elbow
+  // Webs of skin between limb and trunk would leave holes on limbs that are long or thin.
+  if (g > 0.9)
+    leg.cone({upper, chest}, body.at(side * 0.026, 0.180, 0.075), 0.018,
+             shoulder + 0.92 * upper_way / std::max(1.0, body.arm), 0.0110, 0.014);
   leg.knob({lower, upper}, elbow + g * Vec3d(0, 0.004, -0.0115), 0.0078, 0.008);  // point of the elbow
   leg.cone({lower}, elbow, 0.0128, elbow + 0.6 * lower_way, 0.0096, 0.006);
   leg.cone({lower}, elbow + 0.5 * lower_way, 0.0098, carpus, 0.0086, 0.006);
@@ -367,16 +371,22 @@ void add_hind_leg(Rig& rig, Flesh& flesh, const Body& body, double side) {
   const int group = flesh.add_group(0, 0.012 * g);
   LegFlesh leg(flesh, group, side, g);
   const Vec3d seat = body.at(side * 0.016, 0.214, -0.172);  // the pelvis' rear end
-  const Vec3d flank = body.at(side * 0.020, 0.196, -0.078);
+  const Vec3d flank = body.at(side * 0.020, 0.198, -0.084);
   leg.cone({thigh, hips}, hip, 0.024, knee, 0.0150, 0.012);
-  leg.mass({thigh, hips}, hip, knee, 0.08, 0.002, 0.004, 0.0180, 0.44, 0.034, 0.014);    // outside of the hip
+  leg.mass({thigh, hips}, hip, knee, 0.08, 0.002, 0.004, 0.0180, 0.44 / std::max(1.0, body.leg), 0.034,
+           0.014);                                                                       // outside of the hip
   leg.mass({thigh}, hip, knee, 0.54, 0.004, 0.010, 0.0155, 0.54, 0.0165, 0.010);         // quadriceps
   leg.mass({thigh, hips}, hip, knee, 0.44, 0.004, -0.019, 0.0150, 0.56, 0.0220, 0.012);  // biceps femoris
-  leg.cone({thigh, hips}, seat, 0.0150, knee + 0.32 * shin_way + g * Vec3d(0, 0, -0.006), 0.0095,
-           0.020);                                                                       // hamstrings
-  leg.mass({thigh, hips}, hip, knee, 0.45, -0.010, -0.004, 0.0115, 0.50, 0.024, 0.014);  // adductors
-  leg.cone({thigh, spine, hips}, flank, 0.012, knee + g * Vec3d(side * -0.006, 0.014, 0.000), 0.0080,
-           0.018);                                                             // fold of the flank
+  leg.cone({thigh, hips}, seat, 0.0150, hip + 0.9 * thigh_way / std::max(1.0, body.leg), 0.0120,
+           0.020);  // hamstrings
+  if (g > 0.75)
+    leg.cone({hips, spine, thigh}, flank, 0.0125, hip + 0.40 * thigh_way / std::max(1.0, body.leg), 0.0130,
+             0.018);
+  if (g > 0.9 * std::max(1.0, body.leg)) {
+    leg.cone({thigh, hips}, seat, 0.0145, knee + 0.32 * shin_way + g * Vec3d(0, 0, -0.006), 0.0095, 0.020);
+    leg.cone({thigh, spine, hips}, flank, 0.012, knee + g * Vec3d(side * -0.006, 0.014, 0.000), 0.0080,
+             0.018);  // fold of the flank
+  }
   leg.knob({shin, thigh}, knee + g * Vec3d(0, 0.001, 0.0060), 0.0115, 0.010);  // knee cap
   leg.cone({shin}, knee, 0.0145, knee + 0.55 * shin_way, 0.0104, 0.008);
   leg.cone({shin}, knee + 0.45 * shin_way, 0.0108, hock, 0.0078, 0.006);

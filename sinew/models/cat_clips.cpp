@@ -141,7 +141,7 @@ class Actor {
         Step step;
         step.touch_down = kTouchDown[l];
         step.stance = 0.67;
-        step.forwards = (legs_[l].fore ? 0.10 : 0.03) * size_;
+        step.forwards = (legs_[l].fore ? 0.02 : 0.03) * size_;
         step.lift = (legs_[l].fore ? 0.08 : 0.09) * size_;
         step.heel_on = legs_[l].fore ? -4 : 0;
         step.heel_off = legs_[l].fore ? 48 : 42;
@@ -169,22 +169,23 @@ class Actor {
       at(posture, rig_.at("neck_2")).flex = 8 - 0.4 * arch;
       at(posture, rig_.at("head")).flex = -10 - 0.35 * arch;
       // Nose up after the fore feet have pushed, down after the hind feet.
-      const double pitch = 7 * std::cos(kTurn * (cycles - 0.28));
+      const double pitch = 7 * std::cos(kTurn * (cycles - 0.22));
       at(posture, 0).flex = -1.25 * arch - pitch;
       for (const int joint : tail_joints()) at(posture, joint).flex = 3;
       at(posture, tail_joints()[0]).flex = 22 - 12 * std::cos(kTurn * (cycles - 0.2));
       // Highest in the two flights.
-      const double rise = -0.12 + 0.05 * std::cos(2 * kTurn * (cycles - 0.42)) + 0.02 * gathered;
+      const double rise = -0.15 + 0.05 * std::cos(2 * kTurn * (cycles - 0.42)) + 0.02 * gathered;
       carry_trunk(posture, size_ * rise, stride * cycles);
       // Rotary gallop: right hind, left hind, long flight, left fore, right fore, gathered flight.
-      constexpr std::array<double, 4> kTouchDown{2.0 / kCycleFrames, 7.0 / kCycleFrames, 0, 9.0 / kCycleFrames};
+      constexpr std::array<double, 4> kTouchDown{2.0 / kCycleFrames, 7.0 / kCycleFrames, 0,
+                                                 9.0 / kCycleFrames};
       for (std::size_t l = 0; l < legs_.size(); ++l) {
         Step step;
         step.touch_down = kTouchDown[l];
         step.stance = 3.2 / kCycleFrames;
-        step.forwards = (legs_[l].fore ? 0.20 : 0.30) * size_;
+        step.forwards = (legs_[l].fore ? -0.02 : 0.14) * size_;
         step.lift = (legs_[l].fore ? 0.30 : 0.22) * size_;
-        step.heel_on = legs_[l].fore ? 0 : 6;
+        step.heel_on = legs_[l].fore ? 0 : -22;
         step.heel_off = legs_[l].fore ? 62 : 58;
         step.fold = legs_[l].fore ? 75 : -6;
         step.follow = 0.30;
@@ -199,11 +200,12 @@ class Actor {
     constexpr int kLast = 54;
     return make_clip(rig_, "jump", kLast, kFramesPerSecond, [&](int frame) {
       const double t = static_cast<double>(frame) / kLast;
-      constexpr double kForeOff = 0.33, kHindOff = 0.41, kForeOn = 0.63, kHindOn = 0.70;
+      constexpr double kForeOff = 18.0 / kLast, kHindOff = 22.0 / kLast, kForeOn = 34.0 / kLast,
+                       kHindOn = 38.0 / kLast;
       const double far = 3.2 * size_;
       Posture posture = rig_.rest();
       const double nose_up = through<8>(
-          {{{0, 0}, {0.20, -4}, {0.29, -3}, {0.40, 33}, {0.52, 4}, {0.63, -19}, {0.76, -3}, {0.92, 0}}}, t);
+          {{{0, 0}, {0.20, -4}, {0.29, -3}, {0.40, 33}, {0.52, 4}, {0.63, -16}, {0.76, -3}, {0.92, 0}}}, t);
       const double arch = through<8>(
           {{{0, 0}, {0.20, 12}, {0.29, 14}, {0.41, -9}, {0.55, 2}, {0.68, 20}, {0.78, 10}, {0.95, 0}}}, t);
       at(posture, rig_.at("spine_1")).flex = arch;
@@ -220,20 +222,19 @@ class Actor {
       constexpr double kPush = 0.29, kFlight = kForeOn - kHindOff, kLand = 0.12;
       double up, forth;
       if (t < kPush) {
-        up = through<3>({{{0, 0}, {0.20, -0.40}, {kPush, -0.43}}}, t);
+        up = through<3>({{{0, 0}, {0.20, -0.35}, {kPush, -0.38}}}, t);
         forth = through<3>({{{0, 0}, {0.22, -0.10}, {kPush, -0.08}}}, t);
       } else if (t < kHindOff) {
         const double share = (t - kPush) / (kHindOff - kPush);
-        up = -0.43 + 0.50 * share * share;
+        up = -0.38 + 0.45 * share * share;
         forth = -0.08 + 0.60 * share * share;
       } else if (t < kForeOn) {
         const double share = (t - kHindOff) / kFlight;
-        up = 0.07 + 0.11 * share + 1.6 * share * (1 - share);
+        up = 0.07 + 0.17 * share + 1.6 * share * (1 - share);
         forth = 0.52 + 2.18 * share;
       } else {
-        up = t < kForeOn + kLand
-                 ? 0.18 - 0.36 * eased((t - kForeOn) / kLand, 2.2, 0)
-                 : through<2>({{{kForeOn + kLand, -0.18}, {0.97, 0}}}, t);
+        up = t < kForeOn + kLand ? 0.24 - 0.42 * eased((t - kForeOn) / kLand, 2.0, 0)
+                                 : through<2>({{{kForeOn + kLand, -0.18}, {0.97, 0}}}, t);
         forth = 2.70 + 0.50 * eased((t - kForeOn) / (1 - kForeOn), 2.6, 0);
       }
       carry_trunk(posture, size_ * up, size_ * forth);
@@ -246,9 +247,8 @@ class Actor {
         } else if (t < on) {
           const double share = (t - off) / (on - off);
           place.z() += far * eased(share, 0.7, 0.5);
-          const double lift =
-              leg.fore ? through<4>({{{0, 0}, {0.4, 1.35}, {0.65, 1.05}, {1, 0}}}, share)
-                       : through<4>({{{0, 0}, {0.35, 0.55}, {0.65, 0.85}, {1, 0}}}, share);
+          const double lift = leg.fore ? through<4>({{{0, 0}, {0.4, 1.35}, {0.65, 1.05}, {1, 0}}}, share)
+                                       : through<4>({{{0, 0}, {0.35, 0.55}, {0.65, 0.85}, {1, 0}}}, share);
           heel = (leg.fore ? 50 : 62) * (1 - smooth(share * 1.6));
           toes = heel * smooth(share * 6) + (leg.fore ? 30 : 20) * std::sin(std::numbers::pi * share);
           place.y() += size_ * lift + leg.toe_length * std::sin(std::max(0.0, toes) * kDegree);
@@ -279,7 +279,7 @@ class Actor {
     double lift = 0.02;
     double heel_on = 0, heel_off = 40;  ///< how far the heel is tipped forwards at both ends of stance
     double fold = 30;                   ///< and in the middle of swing
-    double follow = 1;                  ///< how much of the ground's speed the foot has when leaving and landing
+    double follow = 1;  ///< how much of the ground's speed the foot has when leaving and landing
   };
 
   static Angles& at(Posture& posture, int joint) { return posture.angles[static_cast<std::size_t>(joint)]; }
