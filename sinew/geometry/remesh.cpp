@@ -36,6 +36,7 @@ class Remesher {
     while (stages.back() < vertices) stages.push_back(std::min(vertices, 4 * stages.back()));
     for (std::size_t stage = 0; stage < stages.size(); ++stage) {
       const int rounds = stage == 0 ? 8 : 4;
+      if (stage > 0) renumber();
       set_scale(stages[stage]);
       for (int round = 0; round < rounds; ++round) {
         split_long_edges();
@@ -48,20 +49,26 @@ class Remesher {
                                       static_cast<double>(stages.size()));
       }
     }
+    // The last few: exact count, good angles. Each round works only where the one before changed something.
+    meet_count(vertices);
+    renumber();
+    for (int i = 0; i < 3; ++i) {
+      flip_to_delaunay();
+      relax();
+    }
     for (int round = 0; round < 8; ++round) {
+      active_.assign(mesh_.vertex_slots(), 0);
+      if (!remove_bad_triangles()) break;
       meet_count(vertices);
+      spread_activity(3);
       for (int i = 0; i < 3; ++i) {
         flip_to_delaunay();
         relax();
       }
-      if (!remove_bad_triangles()) break;
     }
-    meet_count(vertices);
-    for (int i = 0; i < 2; ++i) {
-      flip_to_delaunay();
-      relax();
-    }
+    active_.clear();
     flip_to_delaunay();
+    renumber();
     report_progress(progress, 1);
   }
 
@@ -98,6 +105,72 @@ class Remesher {
 
   /// Whether c stands for a live edge, each edge once.
   bool is_edge(Corner c) const { return mesh_.vertex(c) != Triangulation::kNone && c < mesh_.opposite(c); }
+  bool is_active(std::uint32_t v) const { return active_.empty() || active_[v] != 0; }
+  void set_active(std::uint32_t v) {
+    if (!active_.empty()) active_[v] = 1;
+  }
+
+  /// Gives away the places of collapsed vertices and puts neighbours in space next to each other in memory
+  /// (along a Morton curve): faster here, and for all who use the mesh.
+  void renumber() {
+    std::vector<std::uint32_t> kept;
+    std::vector<Triangle> triangles = mesh_.compact(kept);
+    const std::vector<std::uint32_t> order = spatial_order(kept);
+    std::vector<std::uint32_t> place(kept.size());
+    for (std::uint32_t i = 0; i < order.size(); ++i) place[order[i]] = i;
+    const auto reorder = [&](auto& values) {
+      auto sorted = values;
+      sorted.resize(order.size());
+      for (std::size_t i = 0; i < order.size(); ++i) sorted[i] = values[kept[order[i]]];
+      values = std::move(sorted);
+    };
+    reorder(positions_);
+    reorder(sizes_);
+    reorder(normals_);
+    moved_.resize(order.size());
+    for (Triangle& t : triangles) {
+      for (std::uint32_t& v : t) v = place[v];
+      // The smallest corner first, so that triangles sort by place.
+      std::rotate(t.begin(), std::min_element(t.begin(), t.end()), t.end());
+    }
+    std::sort(triangles.begin(), triangles.end());
+    mesh_ = Triangulation(order.size(), triangles);
+  }
+
+  std::vector<std::uint32_t> spatial_order(const std::vector<std::uint32_t>& kept) const {
+    Eigen::AlignedBox3d box;
+    for (const std::uint32_t v : kept) box.extend(positions_[v]);
+    const double cell = std::max(box.sizes().maxCoeff(), 1e-300) / ((1 << 20) - 1);
+    const auto spread_bits = [](std::uint64_t x) {
+      // 20 bits, two zeros after each.
+      x = (x | x << 32) & 0x1f00000000ffff;
+      x = (x | x << 16) & 0x1f0000ff0000ff;
+      x = (x | x << 8) & 0x100f00f00f00f00f;
+      x = (x | x << 4) & 0x10c30c30c30c30c3;
+      return (x | x << 2) & 0x1249249249249249;
+    };
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> codes;
+    for (std::uint32_t i = 0; i < kept.size(); ++i) {
+      const Vec3d at = (positions_[kept[i]] - box.min()) / cell;
+      codes.emplace_back(spread_bits(static_cast<std::uint64_t>(at.x())) |
+                             spread_bits(static_cast<std::uint64_t>(at.y())) << 1 |
+                             spread_bits(static_cast<std::uint64_t>(at.z())) << 2,
+                         i);
+    }
+    std::sort(codes.begin(), codes.end());
+    std::vector<std::uint32_t> order;
+    for (const auto& code : codes) order.push_back(code.second);
+    return order;
+  }
+
+  void spread_activity(int rings) {
+    for (int ring = 0; ring < rings; ++ring) {
+      const std::vector<char> before = active_;
+      for (Corner c = 0; c < mesh_.corner_count(); ++c)
+        if (mesh_.vertex(c) != Triangulation::kNone && before[mesh_.vertex(c)] != 0) active_[tail(c)] = 1;
+    }
+  }
+
   std::uint32_t tail(Corner c) const { return mesh_.vertex(Triangulation::next(c)); }
   std::uint32_t head(Corner c) const { return mesh_.vertex(Triangulation::previous(c)); }
   double length(Corner c) const { return (positions_[tail(c)] - positions_[head(c)]).norm(); }
@@ -158,6 +231,8 @@ class Remesher {
     sizes_.push_back(0.5 * (sizes_[a] + sizes_[b]));
     normals_.push_back((normals_[a] + normals_[b]).stableNormalized());
     moved_.emplace_back();
+    if (!active_.empty()) active_.push_back(1);
+    for (const std::uint32_t end : {a, b}) set_active(end);
     positions_[v] = on_surface(v, positions_[v], 0.25 * (positions_[a] - positions_[b]).norm());
   }
 
@@ -209,6 +284,7 @@ class Remesher {
     sizes_[b] = 0.5 * (sizes_[a] + sizes_[b]);
     normals_[b] = (normals_[a] + normals_[b]).stableNormalized();
     positions_[b] = middle;
+    set_active(b);
     return true;
   }
 
@@ -251,7 +327,7 @@ class Remesher {
     for (int sweep = 0; sweep < 3; ++sweep) {
       std::size_t flips = 0;
       for (Corner c = 0; c < mesh_.corner_count(); ++c) {
-        if (!is_edge(c)) continue;
+        if (!is_edge(c) || !is_active(tail(c)) || !is_active(head(c))) continue;
         const Vec3d &a = positions_[tail(c)], &b = positions_[head(c)];
         const double sum = cotangent(positions_[mesh_.vertex(c)], a, b) +
                            cotangent(positions_[mesh_.vertex(mesh_.opposite(c))], a, b);
@@ -268,6 +344,8 @@ class Remesher {
   /// vertices belong there (Dunyach et al. 2013, eq. 4), then back onto the surface.
   void relax() {
     for_all_vertices([&](std::uint32_t v) {
+      moved_[v] = positions_[v];
+      if (!is_active(v)) return;
       Vec3d centroid = Vec3d::Zero();
       double total = 0;
       for_corners_at(v, [&](Corner c) {
@@ -279,14 +357,14 @@ class Remesher {
         centroid += weight * (positions_[v] + positions_[a] + positions_[b]) / 3;
         total += weight;
       });
-      moved_[v] = positions_[v];
       if (!(total > 0)) return;
       Vec3d move = centroid / total - positions_[v];
       move -= move.dot(normals_[v]) * normals_[v];
       moved_[v] += move;
     });
-    for_all_vertices(
-        [&](std::uint32_t v) { moved_[v] = on_surface(v, moved_[v], 0.25 * scale_ * sizes_[v]); });
+    for_all_vertices([&](std::uint32_t v) {
+      if (is_active(v)) moved_[v] = on_surface(v, moved_[v], 0.25 * scale_ * sizes_[v]);
+    });
     std::swap(positions_, moved_);
   }
 
@@ -351,6 +429,7 @@ class Remesher {
   std::vector<double> sizes_;
   std::vector<Vec3d> normals_;
   std::vector<Vec3d> moved_;
+  std::vector<char> active_;  // per vertex: whether to work on it; empty: all
   double scale_ = 1;
 };
 
