@@ -1,26 +1,28 @@
-// Times the kernels, one case after the other, and prints the median of many runs. Ratios within one run mean
-// something; absolute times are this machine's, today.
+// Times every registered method on built-in characters, and the kernels next to plain loops. Ratios within
+// one run mean something; absolute times are this machine's, today.
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <fstream>
-#include <functional>
-#include <numbers>
+#include <map>
+#include <optional>
+#include <thread>
 
 #include <fmt/format.h>
-#include <tbb/task_arena.h>
+#include <sys/resource.h>
+#include <unistd.h>
 #include <nlohmann/json.hpp>
 
+#include <sinew/core/error.h>
+#include <sinew/core/file.h>
 #include <sinew/core/simd.h>
-#include <sinew/geometry/normals.h>
-#include <sinew/skinning/dual_quaternion.h>
-#include <sinew/skinning/linear_blend.h>
+#include <sinew/models/models.h>
+#include <sinew/picture/plot.h>
 #include <sinew/version.h>
 
+#include "apps/cli/bench_kernels.h"
+#include "apps/cli/bench_methods.h"
+#include "apps/cli/progress_bar.h"
 #include "apps/cli/verbs.h"
-#include "tests/reference/skinning.h"
 
 namespace sinew::cli {
 
@@ -28,69 +30,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kJoints = 60;
+constexpr std::size_t kKernelVertices[] = {30000, 500000};
+constexpr double kKernelSeconds = 3, kMethodSeconds = 6;  // per case, unless --repeats says otherwise
 
-/// A tube of `vertex_count` vertices along a chain of joints that coils up; four influences per vertex.
-struct Workload {
-  std::vector<Vec3f> rest;
-  std::vector<Triangle> triangles;
-  SkinWeights weights;
-  std::vector<Affine3d> posed_from_rest;
-};
-
-Workload make_workload(std::size_t vertex_count) {
-  constexpr std::uint32_t kRound = 50;
-  Workload work;
-  const auto rings = static_cast<std::uint32_t>(vertex_count / kRound);
-  WeightRepairs repairs;
-  for (std::uint32_t r = 0; r < rings; ++r)
-    for (std::uint32_t s = 0; s < kRound; ++s) {
-      const double along = static_cast<double>(r) / rings, angle = 2 * std::numbers::pi * s / kRound;
-      work.rest.emplace_back(static_cast<float>(2 * along), static_cast<float>(0.1 * std::cos(angle)),
-                             static_cast<float>(0.1 * std::sin(angle)));
-      const double place = along * (kJoints - 4);
-      Influence row[4];
-      for (int k = 0; k < 4; ++k) {
-        const int joint = static_cast<int>(place) + k;
-        row[k] = {static_cast<std::uint32_t>(joint),
-                  static_cast<float>(std::exp(-std::abs(place + 1.5 - joint)))};
-      }
-      append_row(work.weights, row, 4, repairs);
-    }
-  for (std::uint32_t r = 0; r + 1 < rings; ++r)
-    for (std::uint32_t s = 0; s < kRound; ++s) {
-      const std::uint32_t a = r * kRound + s, b = r * kRound + (s + 1) % kRound;
-      work.triangles.push_back({a, b, a + kRound});
-      work.triangles.push_back({b, b + kRound, a + kRound});
-    }
-  Affine3d chain = Affine3d::Identity();
-  const Vec3d axis = Vec3d(1, 2, 3).normalized();
-  for (int j = 0; j < kJoints; ++j) {
-    const Vec3d head(2.0 * j / kJoints, 0, 0);
-    chain = chain * Eigen::Translation3d(head) * Eigen::AngleAxisd(0.2, axis) * Eigen::Translation3d(-head);
-    work.posed_from_rest.push_back(chain);
-  }
-  return work;
-}
-
-/// FNV-1a over the bytes: the same positions, the same number.
-std::uint64_t hash_of(const std::vector<Vec3f>& values) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  const auto* bytes = reinterpret_cast<const unsigned char*>(values.data());
-  for (std::size_t i = 0; i < values.size() * sizeof(Vec3f); ++i) hash = (hash ^ bytes[i]) * 0x100000001b3u;
-  return hash;
-}
-
-double median_seconds(int repeats, const std::function<void()>& work) {
-  work();  // warm up
-  std::vector<double> seconds;
-  for (int i = 0; i < repeats; ++i) {
-    const auto start = std::chrono::steady_clock::now();
-    work();
-    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  }
-  std::nth_element(seconds.begin(), seconds.begin() + repeats / 2, seconds.end());
-  return seconds[static_cast<std::size_t>(repeats / 2)];
+std::string kernel_case(std::size_t vertices) {
+  return fmt::format("kernels {}", vertices);
 }
 
 std::string processor_name() {
@@ -100,75 +44,247 @@ std::string processor_name() {
   return "unknown processor";
 }
 
+/// Seconds of processor time, summed over all cores since some time long ago.
+struct ProcessorTime {
+  double ours = 0;
+  double everyones = 0;  ///< ours included
+  double idle = 0;
+
+  static ProcessorTime now() {
+    std::ifstream file("/proc/stat");
+    std::string label;
+    double user = 0, nice = 0, system = 0, idle = 0, waiting = 0, interrupts = 0, soft = 0, stolen = 0;
+    file >> label >> user >> nice >> system >> idle >> waiting >> interrupts >> soft >> stolen;
+    const auto tick = static_cast<double>(::sysconf(_SC_CLK_TCK));
+    rusage usage{};
+    ::getrusage(RUSAGE_SELF, &usage);
+    const auto seconds = [](const timeval& time) {
+      return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+    };
+    return {seconds(usage.ru_utime) + seconds(usage.ru_stime),
+            (user + nice + system + interrupts + soft + stolen) / tick, (idle + waiting) / tick};
+  }
+};
+
+/// Which share of the machine others took since `start`, 0 to 1: how far the times can be trusted.
+double share_of_others(const ProcessorTime& start) {
+  const ProcessorTime end = ProcessorTime::now();
+  const double busy = end.everyones - start.everyones, all = busy + end.idle - start.idle;
+  return all > 0 ? std::clamp((busy - (end.ours - start.ours)) / all, 0.0, 1.0) : 0;
+}
+
+Json machine() {
+#ifdef __clang__
+  const char* compiler = "Clang " __clang_version__;
+#else
+  const char* compiler = "GCC " __VERSION__;
+#endif
+  return {{"version", SINEW_VERSION},
+          {"processor", processor_name()},
+          {"hardware_threads", std::thread::hardware_concurrency()},
+          {"simd", simd_target()},
+          {"compiler", compiler}};
+}
+
+const char* output_name(const MethodRun& run) {
+  return run.normals ? "positions and normals" : "positions";
+}
+
+Json to_json(const CaseResult& result) {
+  Json runs = Json::array();
+  for (const MethodRun& run : result.runs) {
+    Json entry{{"method", run.method},
+               {"output", output_name(run)},
+               {"threads", run.threads},
+               {"setup_ms", run.setup_seconds * 1e3},
+               {"ms_per_frame", run.frame.median * 1e3},
+               {"ms_per_frame_fastest", run.frame.fastest * 1e3},
+               {"ns_per_vertex", run.nanoseconds_per_vertex},
+               {"ratio_to_lbs", run.ratio_to_lbs},
+               {"repeats", run.frame.repeats},
+               {"character_bytes", run.character_bytes},
+               {"performer_bytes", run.performer_bytes},
+               {"hash", hash_text(run.hash)}};
+    if (run.normals) entry["normals_hash"] = hash_text(run.normals_hash);
+    runs.push_back(std::move(entry));
+  }
+  const MethodCase& what = result.what;
+  return {{"case", what.name},
+          {"model", what.model},
+          {"vertices", what.vertices},
+          {"joints", result.joints},
+          {"clip", what.clip},
+          {"frames", result.frames},
+          {"performers", what.performers},
+          {"runs", std::move(runs)}};
+}
+
+Json to_json(const KernelRun& run) {
+  return {{"case", kernel_case(run.vertices)},
+          {"method", run.method},
+          {"output", run.output},
+          {"vertices", run.vertices},
+          {"threads", run.threads},
+          {"ms", run.timing.median * 1e3},
+          {"ms_fastest", run.timing.fastest * 1e3},
+          {"ns_per_vertex", run.timing.median / static_cast<double>(run.vertices) * 1e9},
+          {"times_plain", run.times_plain},
+          {"repeats", run.timing.repeats},
+          {"hash", hash_text(run.hash)}};
+}
+
+void print(const CaseResult& result) {
+  const MethodCase& what = result.what;
+  fmt::print("\n{}: {} vertices, {} joints, clip '{}' of {} frames", what.name, what.vertices, result.joints,
+             what.clip, result.frames);
+  if (what.performers > 1) fmt::print(", {} performers of one character, all in each frame", what.performers);
+  fmt::print("; median of {}\n", result.runs.empty() ? 0 : result.runs[0].frame.repeats);
+  fmt::print("  {:<8} {:<21} {:>7} {:>10} {:>10} {:>10} {:>7} {:>10} {:>10}   {}\n", "method", "output",
+             "threads", "set-up ms", "ms/frame", "ns/vertex", "x lbs", "character", "performers", "hash");
+  for (const MethodRun& run : result.runs)
+    fmt::print("  {:<8} {:<21} {:>7} {:>10.2f} {:>10.4f} {:>10.2f} {:>7.2f} {:>7.2f} MB {:>7.2f} MB   {}\n",
+               run.method, output_name(run), run.threads, run.setup_seconds * 1e3, run.frame.median * 1e3,
+               run.nanoseconds_per_vertex, run.ratio_to_lbs, static_cast<double>(run.character_bytes) / 1e6,
+               static_cast<double>(run.performer_bytes) / 1e6, hash_text(run.hash));
+  std::fflush(stdout);
+}
+
+void print(const std::vector<KernelRun>& runs) {
+  fmt::print("\n{}: the kernels alone, {} joints, 4 influences; median of {}\n",
+             kernel_case(runs[0].vertices), kKernelJoints, runs[0].timing.repeats);
+  fmt::print("  {:<8} {:<21} {:>7} {:>10} {:>10} {:>13}   {}\n", "method", "output", "threads", "ms",
+             "ns/vertex", "x plain speed", "hash");
+  for (const KernelRun& run : runs)
+    fmt::print("  {:<8} {:<21} {:>7} {:>10.4f} {:>10.2f} {:>13.2f}   {}\n", run.method, run.output,
+               run.threads, run.timing.median * 1e3,
+               run.timing.median / static_cast<double>(run.vertices) * 1e9, run.times_plain,
+               hash_text(run.hash));
+  std::fflush(stdout);
+}
+
+/// Time per vertex over the size of the character, one line per method: level lines scale as they should.
+std::string scaling_plot(const std::vector<CaseResult>& results) {
+  LinePlot plot;
+  plot.title = "Time per vertex and frame, positions, 1 thread";
+  plot.x_label = "vertices";
+  plot.y_label = "ns/vertex";
+  plot.log_x = plot.log_y = plot.markers = true;
+  std::vector<const CaseResult*> by_size;
+  for (const CaseResult& result : results)
+    if (result.what.performers == 1) by_size.push_back(&result);
+  std::stable_sort(by_size.begin(), by_size.end(), [](const CaseResult* a, const CaseResult* b) {
+    return a->what.vertices < b->what.vertices;
+  });
+  for (const LayerMethod& method : layer_methods()) {
+    PlotSeries series;
+    series.name = method.name;
+    for (const CaseResult* result : by_size)
+      for (const MethodRun& run : result->runs)
+        if (run.method == method.name && !run.normals && run.threads == 1) {
+          series.x.push_back(static_cast<double>(result->what.vertices));
+          series.y.push_back(run.nanoseconds_per_vertex);
+        }
+    plot.series.push_back(std::move(series));
+  }
+  return line_plot_svg(plot);
+}
+
+/// What one and several threads gave must be the same to the bit.
+[[noreturn]] void fail_on_different_results(std::string_view name, const std::string& method) {
+  throw Error(fmt::format("bench: {}, {}: one and two threads give different results", name, method));
+}
+
+void check_hashes(const CaseResult& result) {
+  for (const MethodRun& a : result.runs)
+    for (const MethodRun& b : result.runs)
+      if (a.method == b.method && a.normals == b.normals &&
+          (a.hash != b.hash || a.normals_hash != b.normals_hash))
+        fail_on_different_results(result.what.name, a.method);
+}
+
+void check_hashes(const std::vector<KernelRun>& runs) {
+  for (const KernelRun& a : runs)
+    for (const KernelRun& b : runs)
+      if (a.method == b.method && a.output == b.output && a.vertices == b.vertices && a.hash != b.hash)
+        fail_on_different_results(kernel_case(a.vertices), a.method);
+}
+
 }  // namespace
 
 int run_bench(const BenchOptions& options) {
-  Json report;
-  report["version"] = SINEW_VERSION;
-  report["processor"] = processor_name();
-  report["simd"] = simd_target();
-  report["cases"] = Json::array();
-  if (!options.json) {
-    fmt::print("sinew {} on {}, {}, median of {} runs, 4 influences, {} joints\n", SINEW_VERSION,
-               processor_name(), simd_target(), options.repeats, kJoints);
-    fmt::print("{:<8} {:<22} {:>9} {:>8} {:>10} {:>10}   {}\n", "method", "output", "vertices", "threads",
-               "ms", "ns/vertex", "hash");
-  }
-  const auto add_case = [&](const std::string& method, const std::string& output, const Workload& work,
-                            int threads, double seconds, std::uint64_t hash) {
-    const double per_vertex = seconds / static_cast<double>(work.rest.size()) * 1e9;
-    report["cases"].push_back({{"method", method},
-                               {"output", output},
-                               {"vertices", work.rest.size()},
-                               {"threads", threads},
-                               {"milliseconds", seconds * 1e3},
-                               {"nanoseconds_per_vertex", per_vertex},
-                               {"hash", fmt::format("{:016x}", hash)}});
-    if (!options.json)
-      fmt::print("{:<8} {:<22} {:>9} {:>8} {:>10.4f} {:>10.2f}   {:016x}\n", method, output, work.rest.size(),
-                 threads, seconds * 1e3, per_vertex, hash);
+  const auto wanted = [&](std::string_view name) {
+    return name.find(options.filter) != std::string_view::npos;
   };
-
-  for (const std::size_t vertices : {std::size_t{30000}, std::size_t{500000}}) {
-    const Workload work = make_workload(vertices);
-    const PackedWeights packed(work.weights);
-    const NormalSolver solver(work.triangles, work.triangles, work.rest.size());
-    std::vector<Vec3f> posed(work.rest.size()), normals(work.rest.size());
-    std::vector<Vec4f> normal_scratch(solver.scratch_size());
-    std::vector<SkinMatrix> matrices(work.posed_from_rest.size());
-    DualQuaternionScratch scratch = make_dual_quaternion_scratch(kJoints, work.rest.size());
-    const auto skin = [&](bool dual_quaternions) {
-      if (dual_quaternions) {
-        dual_quaternion_skinning(work.rest, packed, work.posed_from_rest, scratch, posed);
-      } else {
-        pack_matrices(work.posed_from_rest, matrices);
-        linear_blend_skinning(work.rest, packed, matrices, posed);
-      }
-    };
-    for (const bool dual_quaternions : {false, true}) {
-      const std::string method = dual_quaternions ? "dqs" : "lbs";
-      const double plain = median_seconds(std::max(1, options.repeats / 6), [&] {
-        if (dual_quaternions)
-          reference::dual_quaternion<float>(work.rest, work.weights, work.posed_from_rest, posed);
-        else
-          reference::linear_blend<float>(work.rest, work.weights, work.posed_from_rest, posed);
-      });
-      add_case(method, "positions, plain loop", work, 1, plain, hash_of(posed));
-      for (const int threads : {1, 2}) {
-        tbb::task_arena arena(threads);
-        arena.execute([&] {
-          const double positions = median_seconds(options.repeats, [&] { skin(dual_quaternions); });
-          add_case(method, "positions", work, threads, positions, hash_of(posed));
-          const double both = median_seconds(options.repeats, [&] {
-            skin(dual_quaternions);
-            solver.compute(posed, normal_scratch, normals);
-          });
-          add_case(method, "positions and normals", work, threads, both, hash_of(normals));
-        });
-      }
-    }
+  std::vector<MethodCase> cases;
+  std::string names;
+  for (const MethodCase& candidate : method_cases()) {
+    if (wanted(candidate.name)) cases.push_back(candidate);
+    names += fmt::format("{}, ", candidate.name);
   }
-  if (options.json) fmt::print("{}\n", report.dump(2));
+  std::vector<std::size_t> kernel_sizes;
+  for (const std::size_t vertices : kKernelVertices) {
+    if (wanted(kernel_case(vertices))) kernel_sizes.push_back(vertices);
+    names += fmt::format("{}{}", kernel_case(vertices), vertices == kKernelVertices[1] ? "" : ", ");
+  }
+  if (cases.empty() && kernel_sizes.empty())
+    throw Error(
+        fmt::format("--filter {}: no case has that in its name; there are: {}", options.filter, names));
+  std::optional<AtomicFile> plot;  // opened now, so that no timing is lost to a wrong path
+  if (!options.plot.empty()) {
+    if (options.plot.extension() != ".svg")
+      throw Error(fmt::format("--plot {}: must be an .svg file", options.plot.string()));
+    if (std::none_of(cases.begin(), cases.end(), [](const MethodCase& c) { return c.performers == 1; }))
+      throw Error(fmt::format("--plot {}: --filter {} leaves no single character to draw",
+                              options.plot.string(), options.filter));
+    plot.emplace(options.plot);
+  }
+
+  const ProcessorTime start = ProcessorTime::now();
+  Json report = machine();
+  report["cases"] = Json::array();
+  report["kernels"] = Json::array();
+  if (!options.json)
+    fmt::print("sinew {} on {} ({} threads), {}, {}\n", SINEW_VERSION, processor_name(),
+               std::thread::hardware_concurrency(), simd_target(), report["compiler"].get<std::string>());
+
+  std::map<std::pair<std::string_view, std::size_t>, Scene> scenes;
+  std::vector<CaseResult> results;
+  for (const MethodCase& what : cases) {
+    const std::string name(what.name);
+    Scene& scene = scenes[{what.model, what.vertices}];
+    if (scene.meshes.empty()) {
+      ModelOptions model;
+      model.vertices = what.vertices;
+      scene = make_model(what.model, model, progress_bar(name + ": model")).scene;
+    }
+    results.push_back(
+        bench_methods(what, scene, {options.repeats, kMethodSeconds}, progress_bar(name + ": timing")));
+    report["cases"].push_back(to_json(results.back()));
+    if (!options.json) print(results.back());
+  }
+  std::vector<KernelRun> kernels;
+  for (const std::size_t vertices : kernel_sizes) {
+    const std::vector<KernelRun> runs = bench_kernels(vertices, {options.repeats, kKernelSeconds},
+                                                      progress_bar(kernel_case(vertices) + ": timing"));
+    for (const KernelRun& run : runs) report["kernels"].push_back(to_json(run));
+    if (!options.json) print(runs);
+    kernels.insert(kernels.end(), runs.begin(), runs.end());
+  }
+
+  const double others = share_of_others(start);
+  report["share_of_others"] = others;
+  if (options.json)
+    fmt::print("{}\n", report.dump(2));
+  else
+    fmt::print("\nother programs took {:.0f} % of the machine{}\n", 100 * others,
+               others > 0.05 ? ": ratios hold roughly, and two threads did not have two cores" : "");
+  if (plot) {
+    plot->write(scaling_plot(results));
+    plot->commit();
+    if (!options.json) fmt::print("wrote {}\n", options.plot.string());
+  }
+  for (const CaseResult& result : results) check_hashes(result);
+  check_hashes(kernels);
   return 0;
 }
 

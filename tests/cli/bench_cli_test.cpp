@@ -1,0 +1,165 @@
+// Runs `sinew bench` as a user would. Times are checked for being there, never for being short.
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <sinew/character/layer.h>
+#include <sinew/core/file.h>
+#include <sinew/core/math.h>
+
+#include "tests/picture/markup.h"
+#include "tests/support/cli_fixture.h"
+
+namespace sinew {
+namespace {
+
+using Json = nlohmann::json;
+using test::Outcome;
+
+// Sanitizers bring an allocator that keeps what is freed, so that a process does not grow when it should.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#elif defined(__has_feature)
+constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+constexpr bool kSanitized = false;
+#endif
+
+class BenchCli : public test::CliFixture {
+ protected:
+  Json bench_json(const std::string& arguments) {
+    const Outcome outcome = sinew("bench --json " + arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.err, "") << "progress belongs on a terminal";
+    return Json::parse(outcome.out, nullptr, false);
+  }
+  void expect_failure(const std::string& arguments, const std::string& expected) {
+    CliFixture::expect_failure("bench " + arguments, expected);
+  }
+};
+
+/// Case, method and output to hash; fails when the numbers of threads do not agree on it.
+std::map<std::string, std::string> hashes_of(const Json& report) {
+  std::map<std::string, std::string> hashes;
+  for (const Json& entry : report.at("cases"))
+    for (const Json& run : entry.at("runs"))
+      for (const char* field : {"hash", "normals_hash"}) {
+        if (!run.contains(field)) continue;
+        const std::string what = entry.at("case").get<std::string>() + "/" +
+                                 run.at("method").get<std::string>() + "/" +
+                                 run.at("output").get<std::string>() + "/" + field;
+        const std::string hash = run.at(field);
+        EXPECT_EQ(hash.size(), 16u) << what;
+        EXPECT_EQ(hashes.try_emplace(what, hash).first->second, hash) << what;
+      }
+  return hashes;
+}
+
+TEST_F(BenchCli, EveryMethodWithEveryOutputOnOneAndTwoThreads) {
+  const Json report = bench_json("--repeats 2 --filter tube");
+  for (const char* field : {"version", "processor", "simd", "compiler"})
+    EXPECT_NE(report.at(field).get<std::string>(), "") << field;
+  EXPECT_GE(report.at("share_of_others").get<double>(), 0);
+  EXPECT_LE(report.at("share_of_others").get<double>(), 1);
+  EXPECT_TRUE(report.at("kernels").empty());
+  ASSERT_EQ(report.at("cases").size(), 1u);
+  const Json& tube = report["cases"][0];
+  EXPECT_EQ(tube.at("case"), "tube 2050");
+  EXPECT_EQ(tube.at("vertices"), 2050);
+  EXPECT_EQ(tube.at("joints"), 2);
+  EXPECT_EQ(tube.at("performers"), 1);
+  EXPECT_EQ(tube.at("clip"), "bend");
+
+  std::set<std::string> seen, expected;
+  for (const LayerMethod& method : layer_methods())
+    for (const char* rest :
+         {"/positions/1", "/positions/2", "/positions and normals/1", "/positions and normals/2"})
+      expected.insert(std::string(method.name) + rest);
+  for (const Json& run : tube.at("runs")) {
+    seen.insert(run.at("method").get<std::string>() + "/" + run.at("output").get<std::string>() + "/" +
+                std::to_string(run.at("threads").get<int>()));
+    for (const char* field :
+         {"setup_ms", "ms_per_frame", "ms_per_frame_fastest", "ns_per_vertex", "ratio_to_lbs"})
+      EXPECT_GT(run.at(field).get<double>(), 0) << field;
+    EXPECT_LE(run.at("ms_per_frame_fastest"), run.at("ms_per_frame"));
+    EXPECT_NEAR(run.at("ns_per_vertex").get<double>() * 2050, run.at("ms_per_frame").get<double>() * 1e6,
+                1e-3 * run.at("ms_per_frame").get<double>() * 1e6);
+    EXPECT_EQ(run.at("repeats"), 2);
+    EXPECT_TRUE(kSanitized || run.at("character_bytes").get<double>() > 2050 * sizeof(Vec3f)) << run;
+    EXPECT_TRUE(kSanitized || run.at("performer_bytes").get<double>() > 0) << run;
+    if (run.at("method") == "lbs") {
+      EXPECT_EQ(run.at("ratio_to_lbs"), 1);
+    }
+  }
+  EXPECT_EQ(seen, expected);
+}
+
+TEST_F(BenchCli, HashesAgreeOverThreadsRunsAndRepeats) {
+  const auto once = hashes_of(bench_json("--repeats 1 --filter tube"));
+  const auto again = hashes_of(bench_json("--repeats 2 --filter tube"));
+  EXPECT_EQ(once, again);
+  EXPECT_EQ(once.size(), 3 * layer_methods().size());
+  std::set<std::string> positions;
+  for (const LayerMethod& method : layer_methods()) {
+    const std::string name = "tube 2050/" + std::string(method.name);
+    EXPECT_EQ(once.at(name + "/positions/hash"), once.at(name + "/positions and normals/hash"));
+    positions.insert(once.at(name + "/positions/hash"));
+  }
+  EXPECT_GT(positions.size(), 1u) << "a hash that cannot tell methods apart";
+}
+
+TEST_F(BenchCli, PerformersOfOneCharacter) {
+  const Json report = bench_json("--repeats 1 --filter 'x 32'");
+  ASSERT_EQ(report.at("cases").size(), 1u);
+  EXPECT_EQ(report["cases"][0].at("performers"), 32);
+  EXPECT_EQ(report["cases"][0].at("vertices"), 6866);
+  EXPECT_EQ(hashes_of(report).size(), 3 * layer_methods().size());
+  for (const Json& run : report["cases"][0].at("runs"))
+    EXPECT_TRUE(kSanitized || run.at("performer_bytes").get<double>() > 32 * 6866 * sizeof(Vec3f)) << run;
+}
+
+TEST_F(BenchCli, KernelsStandBesidePlainLoops) {
+  const Json report = bench_json("--repeats 1 --filter kernels");
+  EXPECT_TRUE(report.at("cases").empty());
+  std::map<std::string, std::string> hashes;
+  for (const Json& run : report.at("kernels")) {
+    const std::string what = run.at("method").get<std::string>() + "/" + run.at("output").get<std::string>() +
+                             "/" + std::to_string(run.at("vertices").get<int>());
+    const std::string hash = run.at("hash");
+    EXPECT_EQ(hashes.try_emplace(what, hash).first->second, hash) << what;
+    EXPECT_GT(run.at("ms").get<double>(), 0) << what;
+    EXPECT_GT(run.at("times_plain").get<double>(), 0) << what;
+  }
+  EXPECT_EQ(hashes.size(), 12u);
+}
+
+TEST_F(BenchCli, TableAndPlot) {
+  const std::string plot = path("scaling.svg");
+  const Outcome outcome = sinew("bench --repeats 1 --filter tube --plot " + plot);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  for (const char* text :
+       {"tube 2050", "set-up ms", "ns/vertex", "x lbs", "other programs took", "scaling.svg"})
+    EXPECT_NE(outcome.out.find(text), std::string::npos) << text << "\n" << outcome.out;
+  const auto bytes = read_file(plot);
+  const std::string svg(as_text(bytes));
+  EXPECT_TRUE(svg.starts_with("<svg "));
+  test::expect_well_formed(svg);
+  for (const LayerMethod& method : layer_methods())
+    EXPECT_NE(svg.find(">" + std::string(method.name) + "<"), std::string::npos) << method.name;
+}
+
+TEST_F(BenchCli, Mistakes) {
+  expect_failure(
+      "--filter nonsense",
+      "--filter nonsense: no case has that in its name; there are: tube 2050, hand 31750, mannequin "
+      "6866, mannequin 32056, mannequin 172974, mannequin 6866 x 32, kernels 30000, kernels 500000");
+  expect_failure("--filter tube --plot " + path("plot.png"), "must be an .svg file");
+  expect_failure("--filter tube --plot " + path("missing/plot.svg"), "missing/plot.svg");
+  expect_failure("--filter kernels --plot " + path("plot.svg"), "no single character");
+  expect_failure("--repeats 0", "--repeats");
+}
+
+}  // namespace
+}  // namespace sinew
