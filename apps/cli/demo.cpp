@@ -85,10 +85,10 @@ const std::array<Act, 3> kActs{{
 }};
 
 /// The figures that the report shows; the rest is in `sinew measure`.
-constexpr std::array<const char*, 9> kShownQuantities{
+constexpr std::array<const char*, 8> kShownQuantities{
     "pairs_new",       "buried_new",     "depth_largest_percent",
     "overlap_new_cm3", "volume_percent", "area_stretch_rms_percent",
-    "flipped",         "flicker_rms_mm", "time_ms"};
+    "flipped",         "time_ms"};
 constexpr std::array<const char*, 3> kPlottedQuantities{"overlap_new_cm3", "depth_largest_percent",
                                                         "volume_percent"};
 
@@ -105,10 +105,8 @@ std::string full_heading(const Quantity& shown) {
   return std::string(shown.heading);
 }
 
-/// A method that is not a skin by itself stands on dual quaternions.
 Recipe recipe_of(const LayerMethod& method) {
-  Recipe recipe = recipe_for_method(method.is_skin ? method.name : std::string_view("dqs"));
-  if (!method.is_skin) recipe.layers.push_back(recipe_for_method(method.name).layers.front());
+  Recipe recipe = recipe_for_method(method.name);
   recipe.normals = false;
   return recipe;
 }
@@ -145,18 +143,20 @@ class Demo {
     const int methods = static_cast<int>(layer_methods().size());
     // However many methods there are, the demo takes about as long: what is drawn is shared out.
     const int effort = options.quick ? 4 : 1;
-    animation_frames_ = std::clamp(150 / (methods * effort), 16, 75);
-    measured_frames_ = std::clamp(64 / (methods * effort), 7, 31);
-    baked_frames_ = options.quick ? 4 : 26;
+    animation_frames_ = std::clamp(150 / (methods * effort), 8, 75);
+    measured_frames_ = std::clamp(64 / (methods * effort), 5, 31);
+    baked_frames_ = std::clamp(52 / (methods * effort), 4, 26);
+    stills_ = methods > 4 ? 3 : 4;
+    still_quality_ = methods > 4 ? ClayQuality::draft : ClayQuality::final;
   }
 
   void run() {
-    make_directory();
     std::vector<const Act*> acts;
     for (const Act& act : kActs)
       if (options_.only.empty() || options_.only == act.model) acts.push_back(&act);
     if (acts.empty())
       throw Error(fmt::format("--only {}: the demo shows arm, hand and mannequin", options_.only));
+    make_directory();
     report_.paragraph(
         "Characters made by code, deformed by every method that this build has. The pictures show the same "
         "frames of the same clips; the tables give each figure at its worst frame.");
@@ -188,7 +188,10 @@ class Demo {
   }
 
   /// `share` of the current act is done.
-  void step(double share) { report_progress(progress_, first_share_ + share_ * share); }
+  void step(double share) {
+    done_ = first_share_ + share_ * share;
+    report_progress(progress_, done_);
+  }
 
   std::filesystem::path file(const std::string& name, const std::string& about) {
     files_.push_back(fmt::format("{}: {}", name, about));
@@ -294,7 +297,7 @@ class Demo {
                      std::optional<WebpAnimation>& animation) {
     const int last = frame_count(played, kFramesPerSecond) - 1;
     const std::vector<int> drawn = evenly(last, frames_to_draw),
-                           stills = evenly(static_cast<int>(still_share * last), kStills);
+                           stills = evenly(static_cast<int>(still_share * last), stills_);
     float floor = 0;
     const Camera fitted = fit_camera(played, drawn, floor);
     std::vector<CaptionedImage> tiles(stills.size() * actors_.size());
@@ -317,9 +320,9 @@ class Demo {
                            actor.name});
         if (still != stills.end())
           tiles[static_cast<std::size_t>(still - stills.begin()) * actors_.size() + a] = {
-              actor.picture->render(*actor.performer, camera, clay(options_.size, ClayQuality::final, floor)),
+              actor.picture->render(*actor.performer, camera, clay(options_.size, still_quality_, floor)),
               fmt::format("{}, frame {}", actor.name, frame)};
-        report_progress(progress_, first_share_);  // lets an interrupt through
+        report_progress(progress_, done_);  // lets an interrupt through
       }
       if (!views.empty()) {
         const Image picture = side_by_side(views);
@@ -355,13 +358,13 @@ class Demo {
         sample_clip(*part.clip, frame / rate, pose);
       };
       part.measured.push_back(measure_performance(actor.character, options));
-      report_progress(progress_, first_share_);
+      report_progress(progress_, done_);
     }
   }
 
   void report_clip(const ClipPart& part) {
     report_.subsection(fmt::format("{}: {}", act_->model, part.clip->name));
-    report_.picture(part.sheet, "Rows: methods. Columns: from the first frame to the last.",
+    report_.picture(part.sheet, "Rows: methods. Columns: time; of a gait, one stride.",
                     fmt::format("{} {} with every method", act_->model, part.clip->name));
     ReportTable table;
     table.caption = fmt::format("Worst of {} frames; time: median", measured_frames_);
@@ -429,7 +432,7 @@ class Demo {
       CameraFit fit(parse_view(act_->close_up_view), 1);
       fit.add(place, focus_radius(*actor.character, joint));
       const Camera camera = fit.camera();
-      ClayOptions plain = clay(options_.size, ClayQuality::final, 0);
+      ClayOptions plain = clay(options_.size, still_quality_, 0);
       plain.floor.reset();
       ClayOptions wires = plain, open = plain;
       wires.wireframe = true;
@@ -443,7 +446,7 @@ class Demo {
       tiles.push_back({actor.picture->render(*actor.performer, camera, wires), actor.name + ", triangles"});
       tiles.push_back({stretch.render(*actor.performer, camera, plain), actor.name + ", change of area"});
       tiles.push_back({actor.picture->render(*actor.performer, camera, open), actor.name + ", cut open"});
-      report_progress(progress_, first_share_);
+      report_progress(progress_, done_);
     }
     SheetOptions layout;
     layout.columns = 4;
@@ -480,11 +483,9 @@ class Demo {
       Recipe recipe = recipe_of(*method);
       recipe.normals = true;
       sinew::bake(Character::make(scene_, recipe), frames, *writer);
-      report_progress(progress_, first_share_);
+      report_progress(progress_, done_);
     }
   }
-
-  static constexpr int kStills = 4;
 
   const DemoOptions& options_;
   Progress progress_;
@@ -493,7 +494,10 @@ class Demo {
   int animation_frames_;  // per character, over all clips
   int measured_frames_;   // per clip
   int baked_frames_;
+  int stills_;  // per clip and method
+  ClayQuality still_quality_;
   double first_share_ = 0, share_ = 1;  // of the whole: the current act's
+  double done_ = 0;
   const Act* act_ = nullptr;
   Scene scene_;
   std::vector<Actor> actors_;

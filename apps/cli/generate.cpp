@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/file.h>
 #include <sinew/models/models.h>
 #include <sinew/scene/gltf.h>
 #include <sinew/scene/obj.h>
@@ -20,6 +21,7 @@ int run_generate(const GenerateCommand& command) {
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (extension != ".glb" && extension != ".obj")
     throw Error(fmt::format("{}: choose a name that ends in .glb or .obj", command.output.string()));
+  AtomicFile probe(command.output);  // a wrong path shows now, not after all the work; removed again
   ModelOptions options;
   options.vertices = command.vertices;
   options.proportions = {command.arm, command.leg, command.head, command.girth};

@@ -259,7 +259,8 @@ Recipe read_recipe(const std::filesystem::path& path) {
 Recipe recipe_for_method(std::string_view name) {
   const LayerMethod& method = require_method(name, "skin: ");
   Recipe recipe;
-  recipe.layers = {{std::string(method.name), method.make_options()}};
+  if (method.is_skin) recipe.layers.clear();
+  recipe.layers.push_back({std::string(method.name), method.make_options()});
   return recipe;
 }
 

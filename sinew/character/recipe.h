@@ -40,7 +40,8 @@ Recipe read_recipe(const std::filesystem::path& path);
 /// is not the first layer: it would undo those before it.
 void check_layers(const Recipe& recipe, const std::string& name);
 
-/// The recipe that --skin NAME stands for: that one method with its defaults. Throws Error for unknown names.
+/// The recipe that --skin NAME stands for: that one method with its defaults, on top of the default recipe's
+/// layers when it is not a skin by itself. Throws Error for unknown names.
 Recipe recipe_for_method(std::string_view method);
 
 /// The whole recipe as JSON, defaults included; parse_recipe gives it back.

@@ -1,7 +1,9 @@
 #include <sinew/geometry/isosurface.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -15,6 +17,7 @@ using Place = std::array<int, 3>;
 
 // A grid place in one number: 20 bits each, far more than the walk can reach.
 constexpr int kOffset = 1 << 19;
+constexpr int kFarthest = 10'000;  // cells from the start, each way
 std::uint64_t key_of(const Place& p) {
   return (static_cast<std::uint64_t>(p[0] + kOffset) << 40) |
          (static_cast<std::uint64_t>(p[1] + kOffset) << 20) | static_cast<std::uint64_t>(p[2] + kOffset);
@@ -66,6 +69,8 @@ class Walker {
           if (face_inside == 0 || face_inside == face) continue;
           Place next = cube;
           next[static_cast<std::size_t>(axis)] += side == 1 ? 1 : -1;
+          if (std::abs(next[static_cast<std::size_t>(axis)]) > kFarthest)
+            throw Error("iso-surface: the solid does not end");
           if (seen.insert(key_of(next)).second) open.push_back(next);
         }
     }
@@ -144,7 +149,7 @@ IsoSurface extract_isosurface(const SolidFunction& solid, const Vec3d& inside, d
   if (!(walker.value({0, 0, 0}) < 0)) throw Error("iso-surface: the start is not inside the solid");
   int x = 0;
   while (walker.value({x, 0, 0}) < 0)
-    if (++x > 10'000) throw Error("iso-surface: the solid does not end");
+    if (++x > kFarthest) throw Error("iso-surface: the solid does not end");
   walker.walk({x - 1, 0, 0});
   return std::move(walker.result);
 }

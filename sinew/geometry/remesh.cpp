@@ -68,6 +68,7 @@ class Remesher {
     }
     active_.clear();
     flip_to_delaunay();
+    refuse_slivers();
     renumber();
     report_progress(progress, 1);
   }
@@ -384,7 +385,7 @@ class Remesher {
         touched[v] = true;
       };
       const std::size_t before = mesh_.vertex_count();
-      const double worst = edges.front().first;
+      double worst = edges.front().first;
       for (const auto& [relative, c] : edges) {
         if (mesh_.vertex_count() == vertices) break;
         // Spread over several sweeps, so that edges far from the worst stay as they are.
@@ -393,6 +394,8 @@ class Remesher {
         if (!is_edge(c)) continue;
         const std::uint32_t a = tail(c), b = head(c);
         if (touched[a] || touched[b]) continue;
+        // The worst that may change at all sets the measure.
+        if (mesh_.vertex_count() == before) worst = relative;
         if (too_few) {
           split_edge(c);
           touched.resize(mesh_.vertex_slots(), true);
@@ -402,25 +405,31 @@ class Remesher {
           touch(b);
         }
       }
-      if (mesh_.vertex_count() == before)
-        throw Error("remesh: so few vertices cannot show this shape; ask for more");
+      if (mesh_.vertex_count() == before) throw_too_few();
     }
   }
 
-  /// Ends of triangles with an angle below 25°: short edges are collapsed, wide angles opened by a split.
-  /// Gives whether there was one.
+  /// Collapses the shortest edge of triangles with an angle below 25°. Gives whether one could be.
   bool remove_bad_triangles() {
-    const double limit = 1 / std::tan(25 * std::numbers::pi / 180);
     bool any = false;
-    for (Corner c = 0; c < mesh_.corner_count(); ++c) {
-      if (mesh_.vertex(c) == Triangulation::kNone) continue;
-      const double sharp = cotangent(positions_[mesh_.vertex(c)], positions_[tail(c)], positions_[head(c)]);
-      if (sharp < limit) continue;
-      any = true;
+    for (Corner c = 0; c < mesh_.corner_count(); ++c)
       // The edge that faces a sharp angle is the triangle's shortest.
-      collapse_edge(c, 2);
-    }
+      if (mesh_.vertex(c) != Triangulation::kNone && is_sharper(c, 25)) any = collapse_edge(c, 2) || any;
     return any;
+  }
+
+  bool is_sharper(Corner c, double degrees) const {
+    return cotangent(positions_[mesh_.vertex(c)], positions_[tail(c)], positions_[head(c)]) >
+           1 / std::tan(degrees * std::numbers::pi / 180);
+  }
+
+  void refuse_slivers() const {
+    for (Corner c = 0; c < mesh_.corner_count(); ++c)
+      if (mesh_.vertex(c) != Triangulation::kNone && is_sharper(c, 3)) throw_too_few();
+  }
+
+  [[noreturn]] static void throw_too_few() {
+    throw Error("remesh: so few vertices cannot show this shape; ask for more");
   }
 
   const SolidFunction& solid_;

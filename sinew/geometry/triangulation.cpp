@@ -24,6 +24,8 @@ Triangulation::Triangulation(std::size_t vertex_count, std::span<const Triangle>
     for (std::size_t k = 0; k < 3; ++k) {
       const auto c = static_cast<std::uint32_t>(3 * t + k);
       vertex_[c] = triangles[t][k];
+      if (vertex_[c] >= vertex_count)
+        throw Error("triangulation: a triangle names a vertex that does not exist");
       corner_of_vertex_[vertex_[c]] = c;
       const std::uint64_t a = triangles[t][(k + 1) % 3], b = triangles[t][(k + 2) % 3];
       sides.push_back({std::min(a, b) << 32 | std::max(a, b), c});
@@ -36,7 +38,15 @@ Triangulation::Triangulation(std::size_t vertex_count, std::span<const Triangle>
       throw Error("triangulation: the surface is not a closed, consistently oriented manifold");
     glue(sides[i].corner, sides[i + 1].corner);
   }
-  for (const std::uint32_t c : corner_of_vertex_) live_vertices_ += c != kNone ? 1 : 0;
+  // All corners of a vertex must be one fan: a second one would be lost when the first collapses.
+  std::size_t corners_in_fans = 0;
+  for (std::uint32_t v = 0; v < vertex_count; ++v)
+    if (corner_of_vertex_[v] != kNone) {
+      ++live_vertices_;
+      corners_in_fans += static_cast<std::size_t>(valence(v));
+    }
+  if (corners_in_fans != vertex_.size())
+    throw Error("triangulation: two sheets of the surface touch in a single vertex");
 }
 
 int Triangulation::valence(std::uint32_t v) const {
@@ -124,13 +134,12 @@ void Triangulation::collapse(std::uint32_t c) {
   glue(outer[2], outer[3]);  // (w a) and (w b)
   for (const std::uint32_t gone : {c, ca, cb, d, da, db}) vertex_[gone] = kNone;
   corner_of_vertex_[a] = kNone;
-  corner_of_vertex_[v] = previous(outer[1]);
-  corner_of_vertex_[b] = next(outer[1]);
-  corner_of_vertex_[w] = previous(outer[3]);
+  // The triangle beyond (v a) runs a → v … so outer[1] is followed by the corner at a, now b's, or at v.
+  const std::uint32_t beside_v = next(outer[1]), beside_w = next(outer[3]);
+  corner_of_vertex_[v] = vertex_[beside_v] == v ? beside_v : previous(outer[1]);
+  corner_of_vertex_[b] = vertex_[beside_v] == v ? previous(outer[1]) : beside_v;
+  corner_of_vertex_[w] = vertex_[beside_w] == w ? beside_w : previous(outer[3]);
   --live_vertices_;
-  // outer[1] saw the edge (v a) as a → v or v → a; the corners beside it hold exactly v and b now.
-  if (vertex_[corner_of_vertex_[v]] != v) std::swap(corner_of_vertex_[v], corner_of_vertex_[b]);
-  if (vertex_[corner_of_vertex_[w]] != w) corner_of_vertex_[w] = next(outer[3]);
 }
 
 bool Triangulation::can_flip(std::uint32_t c) const {

@@ -15,8 +15,8 @@ class Triangulation {
  public:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-  /// Throws Error unless the triangles form a closed, consistently oriented surface whose edges have two
-  /// triangles each.
+  /// Throws Error unless the triangles form a closed, consistently oriented manifold: every edge has two
+  /// triangles, every vertex one fan of them.
   Triangulation(std::size_t vertex_count, std::span<const Triangle> triangles);
 
   static std::uint32_t next(std::uint32_t c) { return c % 3 == 2 ? c - 2 : c + 1; }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kOffset = 1e-4;           // of the mean edge at the vertex
 constexpr double kShareOfTriangle = 1e-2;  // how far towards a triangle's middle a probe of it stands
-constexpr std::size_t kMostProbes = 5;     // per group; their median counts
+constexpr std::size_t kMostProbes = 64;    // per group; their median counts
 constexpr std::size_t kProbesPerTask = 16;
 
 class Outside {
@@ -112,6 +112,7 @@ struct Group {
   std::vector<std::uint32_t> best;  // those that speak for it most surely
   int surety = -1;
   double winding = 0;
+  bool torn = false;  // its probes disagree: surfaces cross exactly along edges, which is no intersection
 };
 
 }  // namespace
@@ -162,11 +163,17 @@ std::vector<double> winding_just_outside(const ClosedSurface& surface, const Inc
       for (std::size_t i = 0; i < count; ++i) found[i] = outside.at(groups[p].best[i * all / count]);
       std::sort(found.begin(), found.end());
       groups[p].winding = found[(count - 1) / 2];
+      groups[p].torn = found[count - 1] - found[0] > 0.5;
     }
   });
   std::vector<double> result(surface.vertex_count, 0);
-  for (std::uint32_t v = 0; v < surface.vertex_count; ++v)
-    if (group_of_vertex[v] != kNone) result[v] = groups[group_of_vertex[v]].winding;
+  parallel_blocks(surface.vertex_count, kProbesPerTask, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t v = begin; v < end; ++v) {
+      if (group_of_vertex[v] == kNone) continue;
+      const Group& group = groups[group_of_vertex[v]];
+      result[v] = group.torn ? outside.at(static_cast<std::uint32_t>(v)) : group.winding;
+    }
+  });
   return result;
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 
 #include <Eigen/Eigenvalues>
 
@@ -26,8 +28,28 @@ struct Regions {
   std::vector<std::vector<std::uint32_t>> triangles;
 };
 
-Regions find_regions(const ClosedSurface& surface, std::size_t vertex_count, std::span<const double> outside,
-                     std::span<const TrianglePair> pairs) {
+/// Regions that no pair of triangles ties to another join those whose boxes they touch: where surfaces cross
+/// exactly along edges there is no pair, yet both sides of the overlap must be seen along the same lines.
+void join_untied(const ClosedSurface& surface, std::span<const Vec3f> positions,
+                 std::span<const TrianglePair> pairs, std::span<const char> marked, DisjointSets& sets) {
+  constexpr std::size_t kMostRegions = 1000;  // beyond, comparing each with each would cost too much
+  std::map<std::uint32_t, Eigen::AlignedBox3f> boxes;
+  for (std::size_t t = 0; t < surface.triangles.size(); ++t)
+    if (marked[t])
+      for (const std::uint32_t v : surface.triangles[t])
+        boxes[sets.find(surface.triangles[t][0])].extend(positions[v]);
+  if (boxes.size() > kMostRegions) return;
+  std::set<std::uint32_t> tied;
+  for (const TrianglePair& pair : pairs) tied.insert(sets.find(surface.triangles[pair[0]][0]));
+  for (const auto& one : boxes)
+    for (const auto& other : boxes)
+      if (tied.count(one.first) == 0 && one.first != other.first && one.second.intersects(other.second))
+        sets.join(one.first, other.first);
+}
+
+Regions find_regions(const ClosedSurface& surface, std::span<const Vec3f> positions,
+                     std::span<const double> outside, std::span<const TrianglePair> pairs) {
+  const std::size_t vertex_count = positions.size();
   Regions regions;
   std::vector<char> marked(surface.triangles.size(), 0);
   DisjointSets sets(vertex_count);
@@ -35,14 +57,24 @@ Regions find_regions(const ClosedSurface& surface, std::size_t vertex_count, std
     marked[pair[0]] = marked[pair[1]] = 1;
     sets.join(surface.triangles[pair[0]][0], surface.triangles[pair[1]][0]);
   }
+  // With all that touch them: triangles whose corners lie exactly on the other surface have none that is
+  // buried.
+  std::vector<char> near(vertex_count, 0);
   for (std::size_t t = 0; t < surface.triangles.size(); ++t) {
     const Triangle& f = surface.triangles[t];
     for (const std::uint32_t v : f)
       if (v < outside.size() && outside[v] > 0.5) marked[t] = 1;
+    if (marked[t])
+      for (const std::uint32_t v : f) near[v] = 1;
+  }
+  for (std::size_t t = 0; t < surface.triangles.size(); ++t) {
+    const Triangle& f = surface.triangles[t];
+    marked[t] = near[f[0]] || near[f[1]] || near[f[2]] ? 1 : 0;
     if (!marked[t]) continue;
     sets.join(f[0], f[1]);
     sets.join(f[1], f[2]);
   }
+  join_untied(surface, positions, pairs, marked, sets);
   regions.of_triangle.assign(surface.triangles.size(), kNoRegion);
   std::vector<std::uint32_t> region_of_set(vertex_count, kNoRegion);
   for (std::uint32_t t = 0; t < surface.triangles.size(); ++t) {
@@ -289,7 +321,7 @@ class RegionVolume {
 OverlapVolume overlap_volume(const ClosedSurface& surface, std::span<const Vec3f> positions,
                              const FittedTriangleTree& boxes, std::span<const double> outside,
                              std::span<const TrianglePair> pairs) {
-  const Regions regions = find_regions(surface, positions.size(), outside, pairs);
+  const Regions regions = find_regions(surface, positions, outside, pairs);
   std::vector<OverlapVolume> volumes(regions.triangles.size());
   parallel_blocks(volumes.size(), 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t r = begin; r < end; ++r)

@@ -1,5 +1,8 @@
 #include <limits>
 
+#include <fmt/format.h>
+
+#include <sinew/core/error.h>
 #include <sinew/geometry/remesh.h>
 #include <sinew/models/diffused_weights.h>
 #include <sinew/models/models.h>
@@ -11,12 +14,24 @@ namespace {
 /// How far weights reach beyond a joint, in radii of the limb.
 constexpr double kBlendReach = 0.45;
 
+/// The surface, which must not have holes through it: a finer grid is tried where a coarse one makes some.
+IsoSurface extract_ball(std::string_view name, const SolidFunction& solid, const Vec3d& inside, double cell) {
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    IsoSurface surface = extract_isosurface(solid, inside, cell);
+    // Euler's formula for a closed surface: V - E + F = 2, with 3 F = 2 E.
+    if (surface.positions.size() == surface.triangles.size() / 2 + 2) return surface;
+    cell *= 0.7;
+  }
+  throw Error(
+      fmt::format("{}: proportions so far from 1 tear holes into the body; choose milder ones", name));
+}
+
 }  // namespace
 
 BuiltModel finish_model(std::string_view name, Rig rig, const Flesh& flesh, const Vec3d& inside, double cell,
                         std::size_t vertices, const Progress& progress) {
   const SolidFunction solid = flesh.solid();
-  const IsoSurface surface = remesh(extract_isosurface(solid, inside, cell), solid, vertices,
+  const IsoSurface surface = remesh(extract_ball(name, solid, inside, cell), solid, vertices,
                                     [&](double share) { return !progress || progress(0.8 * share); });
   std::vector<int> part;
   std::vector<double> reach;

@@ -142,7 +142,7 @@ Flesh::Sample Flesh::sample(const Group& group, const Vec3d& p) const {
     sum.gradient = share * next.gradient + (1 - share) * sum.gradient;
     sum.thickness = share * next.thickness + (1 - share) * sum.thickness;
   };
-  // No part is nearer than this (ellipsoids' distances are not exact, hence the factor).
+  // Near the surface no part's value is below this (ellipsoids' distances are not exact, hence the factor).
   const auto least = [&](const Vec3d& centre, double radius) {
     const double distance = (p - centre).norm() - radius;
     return distance > 0 ? 0.7 * distance : distance;

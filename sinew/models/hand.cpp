@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <sinew/models/models.h>
 
 namespace sinew {
@@ -23,7 +25,7 @@ BuiltModel make_hand_model(const ModelOptions& options, const Progress& progress
                                   0.004 * std::min(1.0, p.girth), options.vertices, progress);
   const Rig& r = model.rig;
   // Every hinge of the fingers, one degree per frame up to its limit.
-  model.scene.clips.push_back(make_clip(r, "bend", 110, 30, [&](int degrees) {
+  model.scene.clips.push_back(make_clip(r, "bend", 112, 30, [&](int degrees) {
     Posture posture = r.rest();
     for (int finger = 0; finger < 5; ++finger)
       for (int segment = 1; segment < 4; ++segment)

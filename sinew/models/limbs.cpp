@@ -1,5 +1,6 @@
 #include <sinew/models/limbs.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <numbers>
@@ -38,7 +39,8 @@ std::string finger_joint(int finger, int segment, const std::string& suffix) {
 
 int add_hand(Rig& rig, Flesh& flesh, int group, int parent, const LimbFrame& frame, const std::string& suffix,
              double length, double girth) {
-  const double s = length, g = girth * std::sqrt(length);
+  // A hand that is much thinner or thicker than its size falls apart or has no gaps between the fingers.
+  const double s = length, g = std::clamp(girth * std::sqrt(length), 0.8 * s, 1.2 * s);
   const auto at = [&](double a, double t, double p) { return frame.at(s * a, s * t, s * p); };
   const Vec3d curl = frame.along.cross(frame.palm);  // turns `along` towards `palm`
   const int wrist =

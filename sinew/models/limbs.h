@@ -53,9 +53,4 @@ std::string finger_joint(int finger, int segment, const std::string& suffix);
 /// Curls the fingers to a fist: 0 open, 1 closed.
 void close_fist(const Rig& rig, Posture& posture, const std::string& suffix, double amount);
 
-/// The same angles for the mirrored joint on the other side.
-inline Angles mirrored(const Angles& angles) {
-  return {angles.flex, -angles.spread, -angles.twist};
-}
-
 }  // namespace sinew

@@ -33,13 +33,17 @@ struct Body {
   double lift;  ///< how much higher than usual the trunk stands
 
   Vec3d at(double x, double y, double z) const { return {x, y + lift, z}; }
+  /// Where flesh lies: it moves away from the bones as it grows.
+  Vec3d flesh_at(double x, double y, double z) const { return at(g * x, y, g * z); }
 };
 
 void add_trunk(Rig& rig, Flesh& flesh, const Body& body) {
   const double g = body.g;
   const Vec3d x = Vec3d::UnitX();
   const auto at = [&](double px, double y, double z) { return body.at(px, y, z); };
-  const auto r = [&](double rx, double ry, double rz) { return Vec3d(rx * g, ry * std::sqrt(g), rz * g); };
+  const auto r = [&](double rx, double ry, double rz) {
+    return Vec3d(rx * g, ry * std::pow(g, 0.3), rz * g);
+  };
   // Bending forwards is positive: it turns y towards z.
   const int hips = rig.add("hips", -1, at(0, 0.955, 0), at(0, 1.05, 0), x, range({-180, 180}, 90, 180));
   const int spine = rig.add("spine", hips, at(0, 1.05, 0), at(0, 1.16, -0.005), x, range({-25, 35}, 20, 20));
@@ -55,27 +59,27 @@ void add_trunk(Rig& rig, Flesh& flesh, const Body& body) {
   };
   const auto add_pair = [&](const std::vector<int>& joints, double px, double y, double z, const Vec3d& radii,
                             double blend, double tx = 0, double ty = 0, double tz = 0) {
-    add(joints, at(px * g, y, z), radii, blend, tilt(tx, ty, tz));
-    add(joints, at(-px * g, y, z), radii, blend, tilt(tx, -ty, -tz));
+    add(joints, body.flesh_at(px, y, z), radii, blend, tilt(tx, ty, tz));
+    add(joints, body.flesh_at(-px, y, z), radii, blend, tilt(tx, -ty, -tz));
   };
   const std::vector<int> back{hips, spine, waist, chest};
-  add(back, at(0, 1.285, -0.008), r(0.142, 0.175, 0.100), 0.03);                     // rib cage
-  add(back, at(0, 1.09, 0.0), r(0.122, 0.15, 0.087), 0.07);                          // waist
-  add({hips, spine}, at(0, 0.962, -0.004), r(0.148, 0.10, 0.098), 0.07);             // pelvis
-  add({hips, spine, waist}, at(0, 1.05, 0.038), r(0.085, 0.125, 0.058), 0.04);       // belly
-  add_pair({hips}, 0.070, 0.905, -0.058, r(0.076, 0.086, 0.07), 0.03);               // glutes
-  add_pair(back, 0.068, 1.352, 0.066, r(0.082, 0.056, 0.040), 0.025, -12, 14, -12);  // pectorals
-  add_pair(back, 0.102, 1.285, -0.042, r(0.052, 0.135, 0.058), 0.03, 0, 0, -10);     // latissimus
-  add_pair(back, 0.072, 1.37, -0.078, r(0.062, 0.085, 0.034), 0.03, 10, 18, 10);     // shoulder blades
-  add_pair(back, 0.030, 1.13, -0.062, r(0.030, 0.15, 0.030), 0.02);                  // along the spine
-  add_pair(back, 0.094, 1.07, 0.008, r(0.040, 0.10, 0.058), 0.05);                   // flanks
-  add_pair(back, 0.036, 1.19, 0.082, r(0.032, 0.055, 0.020), 0.018);                 // abdominals
+  add(back, body.flesh_at(0, 1.285, -0.008), r(0.142, 0.175, 0.100), 0.03);                // rib cage
+  add(back, body.flesh_at(0, 1.09, 0.0), r(0.122, 0.15, 0.087), 0.07);                     // waist
+  add({hips, spine}, body.flesh_at(0, 0.962, -0.004), r(0.148, 0.10, 0.098), 0.07);        // pelvis
+  add({hips, spine, waist}, body.flesh_at(0, 1.05, 0.038), r(0.085, 0.125, 0.058), 0.04);  // belly
+  add_pair({hips}, 0.070, 0.905, -0.058, r(0.076, 0.086, 0.07), 0.03);                     // glutes
+  add_pair(back, 0.068, 1.352, 0.066, r(0.082, 0.056, 0.040), 0.025, -12, 14, -12);        // pectorals
+  add_pair(back, 0.102, 1.285, -0.042, r(0.052, 0.135, 0.058), 0.03, 0, 0, -10);           // latissimus
+  add_pair(back, 0.072, 1.37, -0.078, r(0.062, 0.085, 0.034), 0.03, 10, 18, 10);           // shoulder blades
+  add_pair(back, 0.030, 1.13, -0.062, r(0.030, 0.15, 0.030), 0.02);                        // along the spine
+  add_pair(back, 0.094, 1.07, 0.008, r(0.040, 0.10, 0.058), 0.05);                         // flanks
+  add_pair(back, 0.036, 1.19, 0.082, r(0.032, 0.055, 0.020), 0.018);                       // abdominals
   add_pair(back, 0.034, 1.10, 0.084, r(0.031, 0.050, 0.020), 0.018);
-  add(back, at(0, 1.405, -0.012), r(0.150, 0.062, 0.072), 0.03);  // between the shoulders
+  add(back, body.flesh_at(0, 1.405, -0.012), r(0.150, 0.062, 0.072), 0.03);  // between the shoulders
   // A furrow down the front and down the back.
-  flesh.carve_ellipsoid({trunk, 0.02 * g, {}}, at(0, 1.30, 0.128 * g), {0.006 * g, 0.09, 0.022 * g});
-  flesh.carve_ellipsoid({trunk, 0.025 * g, {}}, at(0, 1.22, -0.122 * g), {0.006 * g, 0.2, 0.016 * g});
-  flesh.carve_ellipsoid({trunk, 0.012 * g, {}}, at(0, 1.055, 0.112 * g),
+  flesh.carve_ellipsoid({trunk, 0.02 * g, {}}, body.flesh_at(0, 1.30, 0.128), {0.006 * g, 0.09, 0.022 * g});
+  flesh.carve_ellipsoid({trunk, 0.025 * g, {}}, body.flesh_at(0, 1.22, -0.122), {0.006 * g, 0.2, 0.016 * g});
+  flesh.carve_ellipsoid({trunk, 0.012 * g, {}}, body.flesh_at(0, 1.055, 0.112),
                         {0.006 * g, 0.007, 0.012 * g});  // navel
 }
 
@@ -94,10 +98,15 @@ void add_head(Rig& rig, Flesh& flesh, const Body& body) {
                  base + Vec3d(0, 0.03 * h, -0.012), 0.052 * std::sqrt(g * h));
   for (const double side : {1.0, -1.0}) {
     // From behind the ear to the collar bone, and from the neck to the shoulder.
-    flesh.add_cone({throat, 0.012 * g, {neck}}, base + h * Vec3d(side * 0.054, 0.045, -0.012), 0.011 * g,
-                   body.at(side * 0.016, 1.462, 0.036 * g), 0.0085 * g);
-    flesh.add_cone({throat, 0.03 * g, {neck, chest}}, body.at(side * 0.028, 1.53, -0.04), 0.032 * g,
-                   body.at(side * 0.128, 1.452, -0.034), 0.030 * g);
+    flesh.add_cone({throat, 0.012 * g, {neck}},
+                   base + h * Vec3d(side * 0.054 * std::min(1.0, g), 0.045, -0.012), 0.011 * g,
+                   body.flesh_at(side * 0.016, 1.462, 0.036), 0.0085 * g);
+    // On a thin body it sinks between the shoulders, else a hole would open under it.
+    const double slope = 0.4 + 0.6 * std::min(1.0, g), out = 0.5 + 0.5 * g;
+    flesh.add_cone({throat, 0.03 * g, {neck, chest}}, body.flesh_at(side * 0.028, 1.42 + 0.11 * slope, -0.04),
+                   0.032 * g, body.at(side * 0.128 * out, 1.42 + 0.032 * slope, -0.034 * g), 0.030 * g);
+    flesh.add_cone({throat, 0.03 * g, {neck, chest}}, body.flesh_at(side * 0.03, 1.45, -0.025), 0.04 * g,
+                   body.at(side * 0.10 * out, 1.425, -0.025 * g), 0.034 * g);
   }
   flesh.add_sphere({throat, 0.012 * g, {neck}}, body.at(0, 1.535, 0.034 * g), 0.011 * g);
 
@@ -164,12 +173,15 @@ void add_side(Rig& rig, Flesh& flesh, const Body& body, double side) {
   // Deltoid: a cap over the shoulder, tapering into the upper arm.
   flesh.add_ellipsoid({shoulder, 0.03 * g, {upper, clavicle}}, arm.at(0.030, 0.002, -0.010 * g),
                       {0.082, 0.050 * g, 0.046 * g}, arm.axes());
-  flesh.add_cone({shoulder, 0.02 * g, {clavicle, chest}}, at(0.03, 1.447, 0.034), 0.010 * g,
+  flesh.add_cone({shoulder, 0.02 * g, {clavicle, chest}}, at(0.03, 1.447, 0.034 * g), 0.010 * g,
                  arm.at(0, 0.02, -0.025 * g), 0.012 * g);  // collar bone
-  flesh.add_cone({shoulder, 0.03 * g, {chest, clavicle}}, at(0.09 * g, 1.36, 0.045), 0.034 * g,
+  flesh.add_cone({shoulder, 0.03 * g, {chest, clavicle}}, at(0.09 * g, 1.36, 0.045 * g), 0.034 * g,
                  arm.at(0.03, 0.012, 0), 0.034 * g);  // chest to arm
-  flesh.add_cone({shoulder, 0.03 * g, {chest, clavicle}}, at(0.10 * g, 1.34, -0.060), 0.038 * g,
+  flesh.add_cone({shoulder, 0.03 * g, {chest, clavicle}}, at(0.10 * g, 1.34, -0.060 * g), 0.038 * g,
                  arm.at(0.03, -0.012, 0), 0.034 * g);  // back to arm
+  flesh.add_cone({shoulder, 0.03 * g, {clavicle, chest}}, at(0.06 * g, 1.40, -0.010 * g), 0.05 * g,
+                 arm.origin,
+                 0.044 * g);  // what lies between them
   LimbFrame hand = arm;
   hand.origin = wrist;
   const int hand_group = flesh.add_group(shoulder, 0.02 * g);
@@ -219,17 +231,22 @@ void add_side(Rig& rig, Flesh& flesh, const Body& body, double side) {
   mass({shin}, knee, ankle, 0.29, -0.015, -0.028, 0.033, 0.33, 0.036, 0.035);  // calf, inside
   mass({shin}, knee, ankle, 0.26, 0.017, -0.027, 0.031, 0.31, 0.034, 0.035);   // calf, outside
   mass({shin}, knee, ankle, 0.33, 0.012, 0.014, 0.027, 0.34, 0.024, 0.02);     // shin muscle
-  cone({shin, foot}, on(knee, ankle, 0.6, 0, -0.022 * g), 0.018, ankle + Vec3d(0, -0.035, -0.036), 0.015,
+  cone({shin, foot}, on(knee, ankle, 0.6, 0, -0.022 * g), 0.018,
+       ankle + Vec3d(0, -0.035, -0.036 * std::min(1.0, g)), 0.015,
        0.018);  // heel tendon
   flesh.add_sphere({leg, 0.012 * g, {foot, shin}}, ankle + g * Vec3d(side * 0.027, -0.008, -0.004),
                    0.0125 * g);  // ankle bones
   flesh.add_sphere({leg, 0.012 * g, {foot, shin}}, ankle + g * Vec3d(side * -0.027, 0.004, 0.004),
                    0.0135 * g);
 
-  const int sole = flesh.add_group(leg, 0.02 * g);
+  // Feet grow less than the body: their toes would melt together or come apart.
+  const double f = std::clamp(g, 0.8, 1.2);
+  const int sole = flesh.add_group(leg, 0.02 * f);
+  // Whatever their size, pads keep their lowest point.
   const auto pad = [&](std::vector<int> joints, const Vec3d& a, double ra, const Vec3d& b, double rb,
                        double blend) {
-    flesh.add_cone({sole, blend * g, std::move(joints)}, a, ra * g, b, rb * g);
+    const Vec3d up = (f - 1) * Vec3d::UnitY();
+    flesh.add_cone({sole, blend * f, std::move(joints)}, a + ra * up, ra * f, b + rb * up, rb * f);
   };
   const Vec3d heel = ankle + Vec3d(0, -0.050, -0.042);
   pad({foot}, ankle + Vec3d(0, -0.012, 0.0), 0.034, ankle + Vec3d(side * 0.004, -0.038, 0.07), 0.031, 0.02);

@@ -59,18 +59,20 @@ class Actor {
   }
 
   Clip bend() const {
-    // Every hinge to its limit, one degree per frame.
+    // Every hinge to its limit, one degree per frame; limits do the rest.
     return make_clip(rig_, "bend", 150, kFramesPerSecond, [&](int frame) {
       Posture posture = rig_.rest();
+      at(posture, rig_.at("jaw")).flex = frame;
       for (const Side& side : sides_) {
         at(posture, side.lower_arm).flex = frame;
         at(posture, side.shin).flex = frame;
         // Thighs lift, so that the heels have room; feet point.
         at(posture, side.thigh).flex = 0.5 * frame;
-        at(posture, side.foot).flex = -0.3 * frame;
+        at(posture, side.foot).flex = -frame;
+        at(posture, side.toes).flex = frame;
         for (int finger = 0; finger < 5; ++finger)
           for (int segment = 1; segment < 4; ++segment)
-            at(posture, rig_.at(finger_joint(finger, segment, side.suffix))).flex = 0.5 * frame;
+            at(posture, rig_.at(finger_joint(finger, segment, side.suffix))).flex = frame;
       }
       return posture;
     });
@@ -108,7 +110,7 @@ class Actor {
       const double share = smooth(frame / 60.0);
       Posture posture = rig_.rest();
       // Down until the thighs lie against the belly, the weight over the feet.
-      posture.root_offset = share * Vec3d(0, -0.70 * leg_, -0.13 * leg_);
+      posture.root_offset = share * Vec3d(0, -0.66 * leg_, -0.12 * leg_);
       at(posture, 0).flex = 26 * share;
       at(posture, rig_.at("spine")).flex = 22 * share;
       at(posture, rig_.at("waist")).flex = 18 * share;
@@ -116,8 +118,12 @@ class Actor {
       at(posture, rig_.at("neck")).flex = -20 * share;
       at(posture, rig_.at("head")).flex = -15 * share;
       for (const Side& side : sides_) {
-        plant(posture, side, rest_ankle(side) + Vec3d(side.sign * 0.04 * share, 0.045 * share, 0.02 * share),
-              28 * share, Vec3d(0.45 * side.sign * share, 0, 1));
+        // Heels lift: the foot turns about its ball, which stays on the ground.
+        const double lift = 28 * share;
+        const Vec3d ball(rig_[side.toes].head.x(), 0, rig_[side.toes].head.z());
+        const Vec3d ankle =
+            ball + about_x(lift) * (rest_ankle(side) - ball) + share * Vec3d(side.sign * 0.04, 0, 0);
+        plant(posture, side, ankle, lift, Vec3d(0.35 * side.sign * share, 0, 1));
         at(posture, side.toes).flex = 28 * share;
       }
       cross_arms(posture, share);
@@ -249,9 +255,9 @@ class Actor {
             double lag) const {
     const double cycle = std::floor(time), phase = time - cycle;
     const Vec3d ankle = rest_ankle(side);
-    const double ground_z = 0;
-    const Vec3d heel(ankle.x(), ground_z, ankle.z() - 0.55 * (rig_[side.toes].head.z() - ankle.z()));
-    const Vec3d ball(rig_[side.toes].head.x(), ground_z, rig_[side.toes].head.z());
+    const double ground = 0;
+    const Vec3d heel(ankle.x(), ground, ankle.z() - 0.55 * (rig_[side.toes].head.z() - ankle.z()));
+    const Vec3d ball(rig_[side.toes].head.x(), ground, rig_[side.toes].head.z());
     // Where the foot stands, seen from where the hips are in the middle of stance.
     // A little behind the hips: push-off reaches farther than touch-down.
     const double print = stride * (cycle - lag + 0.5 * gait.stance) - 0.06 * leg_;

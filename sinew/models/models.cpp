@@ -24,6 +24,14 @@ void check_proportion(std::string_view name, const char* what, double value) {
     throw Error(fmt::format("{}: {} is {}, but must lie between 0.5 and 2", name, what, value));
 }
 
+/// Long and thin limbs need more vertices for eight of them round.
+std::size_t least_vertices(const Model& model, const Proportions& p) {
+  const double longest = std::max({1.0, p.arm, p.leg, p.head}), thinnest = std::min(1.0, p.girth);
+  // A thick trunk takes vertices from the fingers, which do not grow with it.
+  return static_cast<std::size_t>(static_cast<double>(model.least_vertices) * longest / thinnest *
+                                  std::max(1.0, p.girth));
+}
+
 }  // namespace
 
 std::span<const Model> models() {
@@ -43,13 +51,15 @@ BuiltModel make_model(std::string_view name, const ModelOptions& options, const 
     throw Error(fmt::format("{}: no such built-in character; there are: {}", name, model_names()));
   ModelOptions settled = options;
   if (settled.vertices == 0) settled.vertices = model->usual_vertices;
-  if (settled.vertices < model->least_vertices || settled.vertices > kMostModelVertices)
-    throw Error(fmt::format("{}: {} vertices are out of range; it takes {} to {}", name, settled.vertices,
-                            model->least_vertices, kMostModelVertices));
   check_proportion(name, "arm", options.proportions.arm);
   check_proportion(name, "leg", options.proportions.leg);
   check_proportion(name, "head", options.proportions.head);
   check_proportion(name, "girth", options.proportions.girth);
+  const std::size_t least = least_vertices(*model, options.proportions);
+  if (options.vertices == 0) settled.vertices = std::max(settled.vertices, least);
+  if (settled.vertices < least || settled.vertices > kMostModelVertices)
+    throw Error(fmt::format("{}: {} vertices are out of range; it takes {} to {}", name, settled.vertices,
+                            least, kMostModelVertices));
   BuiltModel built = model->make(settled, progress);
   check_scene(built.scene);
   return built;

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -26,7 +27,7 @@ struct BuiltModel {
 struct Model {
   std::string_view name;
   std::string_view summary;
-  std::size_t least_vertices;  ///< at least 8 round the thinnest limb
+  std::size_t least_vertices;  ///< at least 8 round the thinnest limb, at usual proportions
   std::size_t usual_vertices;
   std::string_view thinnest_limb;
   BuiltModel (*make)(const ModelOptions& options, const Progress& progress);
@@ -40,7 +41,8 @@ std::string model_names();
 
 /// Makes the character of that name: closed, manifold, with exactly options.vertices vertices whose spacing
 /// follows the limbs' thickness, facing +z, standing on y = 0 (limbs without a body start at the origin).
-/// Throws Error for unknown names, vertices outside the model's range and proportions outside 0.5 to 2.
+/// Throws Error for unknown names, vertices outside the model's range (its least number grows as proportions
+/// make limbs longer or thinner), proportions outside 0.5 to 2, and such as tear holes into the body.
 BuiltModel make_model(std::string_view name, const ModelOptions& options = {}, const Progress& progress = {});
 
 /// Meshes the flesh, gives it weights by the rig's bones and wraps all up. `inside` lies in the flesh, `cell`

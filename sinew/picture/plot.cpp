@@ -237,7 +237,10 @@ std::vector<double> nice_ticks(double low, double high, int count) {
     }
   std::vector<double> ticks;
   const double first = std::floor(low / step + 1e-9), last = std::ceil(high / step - 1e-9);
-  for (double i = first; i <= last; ++i) ticks.push_back(i * step);
+  // Where the range is within rounding of its numbers, steps get lost: then the two ends do.
+  const double steps = last - first;
+  if (!(steps >= 1) || steps > 10 * count + 10 || first + 1 == first) return {low, high};
+  for (int i = 0; i <= static_cast<int>(steps); ++i) ticks.push_back((first + i) * step);
   return ticks;
 }
 

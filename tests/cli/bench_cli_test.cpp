@@ -11,6 +11,7 @@
 
 #include "tests/picture/markup.h"
 #include "tests/support/cli_fixture.h"
+#include "tests/support/sanitized.h"
 
 namespace sinew {
 namespace {
@@ -111,6 +112,7 @@ TEST_F(BenchCli, HashesAgreeOverThreadsRunsAndRepeats) {
 }
 
 TEST_F(BenchCli, PerformersOfOneCharacter) {
+  if (test::kSanitized) GTEST_SKIP() << "making the mannequin takes minutes here";
   const Json report = bench_json("--repeats 1 --filter 'x 32'");
   ASSERT_EQ(report.at("cases").size(), 1u);
   EXPECT_EQ(report["cases"][0].at("performers"), 32);

@@ -8,6 +8,7 @@
 #include <sinew/geometry/winding.h>
 
 #include "tests/support/meshes.h"
+#include "tests/support/sanitized.h"
 
 namespace sinew {
 namespace {
@@ -34,8 +35,10 @@ double largest_error(const Mesh& mesh, double size) {
   const auto compare = [&](const Vec3d& point) {
     largest = std::max(largest, std::abs(field.winding.at(point) - winding_number(mesh.view(), point)));
   };
-  for (int i = 0; i < 1000; ++i) compare(random_point(random, size));
-  for (std::size_t t = 0; t < mesh.triangles.size(); t += 1 + mesh.triangles.size() / 500) {
+  const int queries = test::kSanitized ? 60 : 1000;
+  for (int i = 0; i < queries; ++i) compare(random_point(random, size));
+  const std::size_t places = test::kSanitized ? 20 : 500;
+  for (std::size_t t = 0; t < mesh.triangles.size(); t += 1 + mesh.triangles.size() / places) {
     const Triangle& f = mesh.triangles[t];
     const Vec3d a = mesh.positions[f[0]].cast<double>(), b = mesh.positions[f[1]].cast<double>(),
                 c = mesh.positions[f[2]].cast<double>();

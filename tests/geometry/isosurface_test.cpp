@@ -58,6 +58,11 @@ TEST(IsoSurface, RefusesWhatHasNoInsideOrNoEnd) {
   EXPECT_THROW(extract_isosurface(test::ball(1), {0, 0, 0}, std::nan("")), Error);
   const SolidFunction everything = [](const Vec3d&) { return SolidSample{-1, Vec3d::UnitX(), 1}; };
   EXPECT_THROW(extract_isosurface(everything, {0, 0, 0}, 1), Error);
+  // Without end in y only: found while walking along the surface.
+  const SolidFunction pillar = [](const Vec3d& p) {
+    return SolidSample{std::hypot(p.x(), p.z()) - 0.9, Vec3d::UnitX(), 1};
+  };
+  EXPECT_THROW(extract_isosurface(pillar, {0, 0, 0}, 1), Error);
 }
 
 }  // namespace

@@ -53,6 +53,11 @@ TEST(Triangulation, TakesClosedSurfacesOnly) {
   broken.push_back(broken[0]);
   broken.push_back({broken[0][0], broken[0][2], broken[0][1]});
   EXPECT_THROW(Triangulation(cube.positions.size(), broken), Error);
+  EXPECT_THROW(Triangulation(cube.positions.size() - 1, cube.triangles), Error);
+  // Two tetrahedra that share one vertex.
+  const std::vector<Triangle> touching{{0, 1, 2}, {0, 2, 3}, {0, 3, 1}, {1, 3, 2},
+                                       {0, 4, 5}, {0, 5, 6}, {0, 6, 4}, {4, 6, 5}};
+  EXPECT_THROW(Triangulation(7, touching), Error);
 }
 
 TEST(Triangulation, EachOperationDoesWhatItSays) {

@@ -13,6 +13,7 @@
 
 #include "tests/support/assets.h"
 #include "tests/support/grid_tube.h"
+#include "tests/support/sanitized.h"
 
 namespace sinew {
 namespace {
@@ -63,10 +64,11 @@ TEST(PerformanceRuler, RestPoseIsAllZeros) {
 
 TEST(PerformanceRuler, BentTubeFoldsIntoItself) {
   const Scene tube = test::make_grid_tube();
+  const int first = test::kSanitized ? 145 : 0;
   const auto actor = character(tube, "lbs");
   const PerformanceMeasurements measured =
-      measure_performance(actor, options_for(tube, clip_named(tube, "bend"), 0, 150));
-  ASSERT_EQ(measured.frames.size(), 151u);
+      measure_performance(actor, options_for(tube, clip_named(tube, "bend"), first, 150));
+  ASSERT_EQ(measured.frames.size(), static_cast<std::size_t>(151 - first));
   expect_finite(measured);
   const SurfaceMeasurements& last = measured.frames.back().surface;
   EXPECT_GT(last.new_intersecting_pairs, 10u);
@@ -76,6 +78,7 @@ TEST(PerformanceRuler, BentTubeFoldsIntoItself) {
   EXPECT_EQ(last.overlap.between_parts, 0);
   EXPECT_LT(last.volume_ratio, 1);
   EXPECT_GT(last.edge_stretch.largest, 0.05);
+  if (test::kSanitized) return;  // the exact sums below would take minutes
   EXPECT_EQ(measured.frames[20].surface.new_buried_vertices, 0u);
   EXPECT_EQ(measured.frames[20].surface.new_overlap_volume, 0);
 
@@ -156,7 +159,7 @@ TEST(PerformanceRuler, FiguresDoNotDependOnThreads) {
 TEST(PerformanceRuler, ReportsProgressAndStops) {
   const Scene tube = test::make_grid_tube();
   double last = -1;
-  const MeasureOptions options = options_for(tube, clip_named(tube, "bend"), 0, 40);
+  const MeasureOptions options = options_for(tube, clip_named(tube, "bend"), 0, test::kSanitized ? 5 : 40);
   measure_performance(character(tube, "lbs"), options, [&](double share) {
     EXPECT_GE(share, last);
     last = share;

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numbers>
 
 #include <gtest/gtest.h>
@@ -115,6 +116,49 @@ TEST(SurfaceRuler, OverlappingSpheresHaveTheLensesVolume) {
   const SurfaceMeasurements apart = ruler.measure(two.frame({2.01f, 0, 0}));
   EXPECT_EQ(apart.overlap.total(), 0);
   EXPECT_EQ(apart.buried_vertices, 0u);
+}
+
+/// A box on a grid of n × n quads per face, each vertex once.
+Mesh gridded_box(const Vec3f& low, const Vec3f& high, int n) {
+  std::vector<Vec3f> positions;
+  std::map<std::array<int, 3>, std::uint32_t> numbers;
+  const auto vertex = [&](const std::array<int, 3>& at) {
+    const auto [entry, fresh] = numbers.try_emplace(at, static_cast<std::uint32_t>(positions.size()));
+    if (fresh) {
+      const Vec3f share(static_cast<float>(at[0]), static_cast<float>(at[1]), static_cast<float>(at[2]));
+      positions.push_back(low + (high - low).cwiseProduct(share / static_cast<float>(n)));
+    }
+    return entry->second;
+  };
+  Polygons polygons;
+  for (int axis = 0; axis < 3; ++axis)
+    for (const int side : {0, n})
+      for (int i = 0; i < n; ++i)
+        for (int j = 0; j < n; ++j) {
+          const auto corner = [&](int di, int dj) {
+            std::array<int, 3> at{};
+            at[static_cast<std::size_t>(axis)] = side;
+            at[static_cast<std::size_t>((axis + 1) % 3)] = i + di;
+            at[static_cast<std::size_t>((axis + 2) % 3)] = j + dj;
+            return vertex(at);
+          };
+          std::array<std::uint32_t, 4> quad{corner(0, 0), corner(1, 0), corner(1, 1), corner(0, 1)};
+          if (side == 0) std::reverse(quad.begin(), quad.end());
+          polygons.add(quad);
+        }
+  return make_mesh(std::move(positions), std::move(polygons));
+}
+
+TEST(SurfaceRuler, BoxesThatCrossExactlyAlongEdges) {
+  // All that crosses runs along edges of both meshes: no two triangles intersect in the strict sense.
+  for (const int n : {2, 4}) {
+    const Mesh apart =
+        test::join(gridded_box({0, 0, 0}, {2, 2, 2}, n), gridded_box({9, 9, 9}, {11, 11, 11}, n));
+    const Mesh crossed =
+        test::join(gridded_box({0, 0, 0}, {2, 2, 2}, n), gridded_box({1, 1, 1}, {3, 3, 3}, n));
+    const SurfaceRuler ruler(apart.view());
+    EXPECT_NEAR(ruler.measure(crossed.positions).overlap.total(), 1, 0.02) << n;
+  }
 }
 
 TEST(SurfaceRuler, OverlappingCubes) {
