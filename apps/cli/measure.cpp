@@ -114,10 +114,10 @@ Json to_json(const RestSurface& rest) {
   json["unused_vertices"] = rest.unused_vertices;
   json["unusable_triangles"] = rest.unusable_triangles;
   json["slivers"] = rest.slivers;
-  json["pairs"] = rest.intersecting_pairs;
+  json["pairs"] = rest.pairs_known ? Json(rest.intersecting_pairs) : Json();
   json["buried"] = rest.buried_vertices;
-  json["overlap_within_parts_cm3"] = 1e6 * rest.overlap.within_parts;
-  json["overlap_between_parts_cm3"] = 1e6 * rest.overlap.between_parts;
+  json["overlap_within_parts_cm3"] = rest.pairs_known ? Json(1e6 * rest.overlap.within_parts) : Json();
+  json["overlap_between_parts_cm3"] = rest.pairs_known ? Json(1e6 * rest.overlap.between_parts) : Json();
   json["volume_cm3"] = 1e6 * rest.volume;
   json["volume_known"] = rest.volume_known;
   json["mean_edge_mm"] = 1e3 * rest.mean_edge;
@@ -203,8 +203,8 @@ int run_measure(const MeasureCommand& command) {
       rest.open_borders == 0
           ? std::string("closed")
           : fmt::format("{} open border{}", rest.open_borders, rest.open_borders == 1 ? "" : "s"),
-      rest.intersecting_pairs, rest.buried_vertices, number(1e6 * rest.overlap.total()),
-      number(1e6 * rest.volume));
+      rest.pairs_known ? fmt::format("{}", rest.intersecting_pairs) : "-", rest.buried_vertices,
+      rest.pairs_known ? number(1e6 * rest.overlap.total()) : "-", number(1e6 * rest.volume));
   for (const std::string& caveat : rest.caveats) fmt::print("note: {}\n", caveat);
   fmt::print("\n");
   print_summary(methods);

@@ -11,6 +11,7 @@
 #include <sinew/core/error.h>
 #include <sinew/picture/camera.h>
 #include <sinew/picture/character_picture.h>
+#include <sinew/picture/clay.h>
 #include <sinew/picture/contact_sheet.h>
 #include <sinew/picture/png.h>
 #include <sinew/picture/webp.h>
@@ -25,6 +26,7 @@ namespace {
 
 constexpr int kFramesOfASheet = 12;  // where the user does not say which
 constexpr int kMostTiles = 400;
+constexpr int kLongestSide = 16384;  // pixels of one view
 
 struct Size {
   int width;
@@ -38,10 +40,14 @@ Size parse_size(const std::string& text) {
   if (width.ec == std::errc() && width.ptr != end && *width.ptr == 'x') {
     const auto height = std::from_chars(width.ptr + 1, end, size.height);
     if (height.ec == std::errc() && height.ptr == end && size.width >= 16 && size.height >= 16 &&
-        size.width <= 16384 && size.height <= 16384)
+        size.width <= kLongestSide && size.height <= kLongestSide) {
+      if (std::int64_t{size.width} * size.height > kMostClayPixels)
+        throw Error(fmt::format("--size {}: {} × {} pixels are too many for one picture ({} million at most)",
+                                text, size.width, size.height, kMostClayPixels / 1000000));
       return size;
+    }
   }
-  throw Error(fmt::format("--size {}: expected WIDTHxHEIGHT, each from 16 to 16384 pixels", text));
+  throw Error(fmt::format("--size {}: expected WIDTHxHEIGHT, each from 16 to {} pixels", text, kLongestSide));
 }
 
 int find_joint(const std::string& option, const std::string& name, const Scene& scene) {
@@ -135,6 +141,8 @@ class RenderJob {
     const bool one_view = !animation_ && frames_.size() == 1 && recipes_.size() == 1;
     size_ = command.size.empty() ? (one_view ? Size{960, 960} : Size{480, 480}) : parse_size(command.size);
     if (!command.focus.empty()) focus_ = find_joint("--focus", command.focus, performance_.scene);
+    if (!command.cut.empty()) parse_cut(command.cut, Vec3d::UnitZ());  // to refuse it before all the work
+    check_picture_size();
     prepare_methods();
     prepare_clay();
   }
@@ -157,6 +165,32 @@ class RenderJob {
     if (!is_animation(command.output) && options.clip.empty() && options.motion.empty() &&
         options.frames.empty())
       options.clip = "none";
+    return options;
+  }
+
+  /// Fails before anything is drawn when all of it will not fit into one picture.
+  void check_picture_size() const {
+    PixelSize size{size_.width, size_.height};
+    if (!command_.compare.empty()) size = side_by_side_size(size, recipes_.size(), text_size());
+    const bool sheet = !animation_ && (frames_.size() > 1 || command_.sheet != 0);
+    if (sheet)
+      size = contact_sheet_size(size, frames_.size(), sheet_options());
+    else if (!command_.caption.empty())
+      size = with_caption_size(size, text_size());
+    const bool fits = animation_ ? size.width <= kMostWebpSide && size.height <= kMostWebpSide
+                                 : size.width <= static_cast<std::int64_t>(kMostPixels) / size.height;
+    if (!fits)
+      throw Error(
+          fmt::format("{}: {} × {} pixels are too many for one {}; choose smaller views with --size{}",
+                      command_.output.string(), size.width, size.height, animation_ ? "animation" : "picture",
+                      sheet ? " or fewer with --every" : ""));
+  }
+
+  SheetOptions sheet_options() const {
+    SheetOptions options;
+    options.columns = command_.sheet;
+    options.title = command_.caption;
+    options.text_size = text_size();
     return options;
   }
 
@@ -303,11 +337,7 @@ class RenderJob {
       picture = std::move(tiles[0].image);
       if (!command_.caption.empty()) picture = with_caption(picture, command_.caption, text_size());
     } else {
-      SheetOptions options;
-      options.columns = command_.sheet;
-      options.title = command_.caption;
-      options.text_size = text_size();
-      picture = contact_sheet(tiles, options);
+      picture = contact_sheet(tiles, sheet_options());
     }
     write_png(picture, command_.output);
     fmt::print(stderr, "{} × {} pixels{}: {}\n", picture.width, picture.height,

@@ -30,6 +30,9 @@ class Performer {
   std::span<const Vec3f> normals(std::size_t mesh) const;
   /// The welded surface that the layers deform.
   std::span<const Vec3f> welded_positions() const { return positions_; }
+  /// Per binding of the character, where the last frame carried it from its rest, as the layers saw it:
+  /// unusable transforms have given way to their rest.
+  std::span<const Affine3d> posed_from_rest() const { return posed_from_rest_; }
   /// Scene from mesh space in this frame: identity for skinned meshes, the node's transform for others.
   const Affine3d& scene_from_mesh(std::size_t mesh) const;
   /// Joints and bindings that took their rest in this frame because the pose's transform was unusable.

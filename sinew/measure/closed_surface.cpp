@@ -4,8 +4,8 @@
 #include <cassert>
 #include <map>
 
+#include <sinew/geometry/disjoint_sets.h>
 #include <sinew/geometry/topology.h>
-#include <sinew/measure/disjoint_sets.h>
 
 namespace sinew {
 

@@ -2,19 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <set>
 
 #include <Eigen/Eigenvalues>
 
 #include <sinew/core/parallel.h>
-#include <sinew/measure/disjoint_sets.h>
+#include <sinew/geometry/disjoint_sets.h>
 
 namespace sinew {
 
 namespace {
 
-constexpr double kLinesPerSide = 128;       // at least, along the mean side of a region
+// Along the mean side of a region, at least: a fraction of an edge apart where triangles are many, and enough
+// for a region of a few large ones.
+constexpr double kLinesPerRootOfTriangles = 10;
+constexpr double kFewestLinesPerSide = 72, kEnoughLinesPerSide = 128;
 constexpr double kLinesPerEdge = 4;         // at least
 constexpr double kMostLinesPerSide = 1024;  // at most, however much larger than its edges a region is
 constexpr std::uint32_t kNoRegion = 0xffffffffu;
@@ -28,28 +29,9 @@ struct Regions {
   std::vector<std::vector<std::uint32_t>> triangles;
 };
 
-/// Regions that no pair of triangles ties to another join those whose boxes they touch: where surfaces cross
-/// exactly along edges there is no pair, yet both sides of the overlap must be seen along the same lines.
-void join_untied(const ClosedSurface& surface, std::span<const Vec3f> positions,
-                 std::span<const TrianglePair> pairs, std::span<const char> marked, DisjointSets& sets) {
-  constexpr std::size_t kMostRegions = 1000;  // beyond, comparing each with each would cost too much
-  std::map<std::uint32_t, Eigen::AlignedBox3f> boxes;
-  for (std::size_t t = 0; t < surface.triangles.size(); ++t)
-    if (marked[t])
-      for (const std::uint32_t v : surface.triangles[t])
-        boxes[sets.find(surface.triangles[t][0])].extend(positions[v]);
-  if (boxes.size() > kMostRegions) return;
-  std::set<std::uint32_t> tied;
-  for (const TrianglePair& pair : pairs) tied.insert(sets.find(surface.triangles[pair[0]][0]));
-  for (const auto& one : boxes)
-    for (const auto& other : boxes)
-      if (tied.count(one.first) == 0 && one.first != other.first && one.second.intersects(other.second))
-        sets.join(one.first, other.first);
-}
-
-Regions find_regions(const ClosedSurface& surface, std::span<const Vec3f> positions,
-                     std::span<const double> outside, std::span<const TrianglePair> pairs) {
-  const std::size_t vertex_count = positions.size();
+Regions find_regions(const ClosedSurface& surface, std::size_t vertex_count, const Burial& burial,
+                     std::span<const TrianglePair> pairs,
+                     std::span<const std::array<std::uint32_t, 2>> touches) {
   Regions regions;
   std::vector<char> marked(surface.triangles.size(), 0);
   DisjointSets sets(vertex_count);
@@ -57,24 +39,15 @@ Regions find_regions(const ClosedSurface& surface, std::span<const Vec3f> positi
     marked[pair[0]] = marked[pair[1]] = 1;
     sets.join(surface.triangles[pair[0]][0], surface.triangles[pair[1]][0]);
   }
-  // With all that touch them: triangles whose corners lie exactly on the other surface have none that is
-  // buried.
-  std::vector<char> near(vertex_count, 0);
+  for (const auto& [vertex, triangle] : touches) sets.join(vertex, surface.triangles[triangle][0]);
   for (std::size_t t = 0; t < surface.triangles.size(); ++t) {
     const Triangle& f = surface.triangles[t];
-    for (const std::uint32_t v : f)
-      if (v < outside.size() && outside[v] > 0.5) marked[t] = 1;
-    if (marked[t])
-      for (const std::uint32_t v : f) near[v] = 1;
-  }
-  for (std::size_t t = 0; t < surface.triangles.size(); ++t) {
-    const Triangle& f = surface.triangles[t];
-    marked[t] = near[f[0]] || near[f[1]] || near[f[2]] ? 1 : 0;
+    if (burial.triangles[t] || burial.vertex(f[0]) || burial.vertex(f[1]) || burial.vertex(f[2]))
+      marked[t] = 1;
     if (!marked[t]) continue;
     sets.join(f[0], f[1]);
     sets.join(f[1], f[2]);
   }
-  join_untied(surface, positions, pairs, marked, sets);
   regions.of_triangle.assign(surface.triangles.size(), kNoRegion);
   std::vector<std::uint32_t> region_of_set(vertex_count, kNoRegion);
   for (std::uint32_t t = 0; t < surface.triangles.size(); ++t) {
@@ -128,11 +101,6 @@ class RegionVolume {
   }
 
  private:
-  struct Seen {
-    Vec3d position = Vec3d::Zero();  // across, across, along the lines
-    bool known = false;
-  };
-
   void choose_view() {
     const std::vector<std::uint32_t>& own = regions_.triangles[region_];
     Eigen::AlignedBox3d box;
@@ -161,17 +129,10 @@ class RegionVolume {
     view_.row(0) = (c * axes.col(2) + s * axes.col(1)).transpose();
     view_.row(1) = (c * axes.col(1) - s * axes.col(2)).transpose();
     view_.row(2) = view_.row(0).cross(view_.row(1));
-    seen_.assign(positions_.size(), {});
   }
 
-  const Vec3d& see(std::uint32_t v) {
-    Seen& seen = seen_[v];
-    if (!seen.known) {
-      seen.position = view_ * (positions_[v].cast<double>() - origin_);
-      seen.known = true;
-    }
-    return seen.position;
-  }
+  /// Across, across, along the lines.
+  Vec3d see(std::uint32_t v) const { return view_ * (positions_[v].cast<double>() - origin_); }
 
   bool lay_grid() {
     Eigen::AlignedBox3d box;
@@ -180,7 +141,10 @@ class RegionVolume {
     const double width = box.sizes().x(), height = box.sizes().y();
     const double side = std::sqrt(width * height);
     if (!(side > 0)) return false;
-    spacing_ = std::max(std::min(side / kLinesPerSide, mean_edge_ / kLinesPerEdge), side / kMostLinesPerSide);
+    const double lines = std::clamp(
+        kLinesPerRootOfTriangles * std::sqrt(static_cast<double>(regions_.triangles[region_].size())),
+        kFewestLinesPerSide, kEnoughLinesPerSide);
+    spacing_ = std::max(std::min(side / lines, mean_edge_ / kLinesPerEdge), side / kMostLinesPerSide);
     // A region as thin as a hair has a small area and long sides.
     spacing_ = std::max(spacing_, std::max(width, height) / (kMostLinesPerSide * kMostLinesPerSide));
     columns_ = static_cast<std::int64_t>(std::ceil(width / spacing_)) + 1;
@@ -309,7 +273,6 @@ class RegionVolume {
   Vec3d origin_ = Vec3d::Zero();
   Mat3d view_ = Mat3d::Identity();
   double mean_edge_ = 0;
-  std::vector<Seen> seen_;
   double spacing_ = 0, first_x_ = 0, first_y_ = 0;
   std::int64_t columns_ = 0, rows_ = 0;
   std::vector<std::size_t> starts_;  // per line, and the end
@@ -319,9 +282,10 @@ class RegionVolume {
 }  // namespace
 
 OverlapVolume overlap_volume(const ClosedSurface& surface, std::span<const Vec3f> positions,
-                             const FittedTriangleTree& boxes, std::span<const double> outside,
-                             std::span<const TrianglePair> pairs) {
-  const Regions regions = find_regions(surface, positions, outside, pairs);
+                             const FittedTriangleTree& boxes, const Burial& burial,
+                             std::span<const TrianglePair> pairs,
+                             std::span<const std::array<std::uint32_t, 2>> touches) {
+  const Regions regions = find_regions(surface, positions.size(), burial, pairs, touches);
   std::vector<OverlapVolume> volumes(regions.triangles.size());
   parallel_blocks(volumes.size(), 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t r = begin; r < end; ++r)

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 
 #include <sinew/geometry/intersections.h>
 #include <sinew/geometry/triangle_tree.h>
+#include <sinew/measure/burial.h>
 #include <sinew/measure/closed_surface.h>
 
 namespace sinew {
@@ -22,10 +24,11 @@ struct OverlapVolume {
 /// region where triangles meet or are buried, seen along its thinnest direction, at most a quarter of the
 /// region's mean edge apart. Two spheres of 2 500 vertices: within 0.3 %.
 ///
-/// `outside` is winding_just_outside(), `pairs` are all pairs of triangles of the closed surface that
-/// intersect, `positions` are placed and those `boxes` was fitted to.
+/// `burial` is find_burial(), `pairs` are all pairs of triangles of the closed surface that intersect,
+/// `touches` are Contacts::touches, `positions` are placed and those `boxes` was fitted to.
 OverlapVolume overlap_volume(const ClosedSurface& surface, std::span<const Vec3f> positions,
-                             const FittedTriangleTree& boxes, std::span<const double> outside,
-                             std::span<const TrianglePair> pairs);
+                             const FittedTriangleTree& boxes, const Burial& burial,
+                             std::span<const TrianglePair> pairs,
+                             std::span<const std::array<std::uint32_t, 2>> touches);
 
 }  // namespace sinew

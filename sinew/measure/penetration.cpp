@@ -50,12 +50,18 @@ std::optional<std::array<Vec3d, 2>> cut_line(const Corners& a, const Corners& b,
 }  // namespace
 
 PenetrationDepth penetration_depth(const ClosedSurface& surface, std::span<const Vec3f> positions,
-                                   std::span<const TrianglePair> pairs, std::span<const double> outside,
+                                   std::span<const TrianglePair> pairs, const Burial& burial,
                                    std::span<const std::uint32_t> vertices,
                                    std::span<const double> limb_radius) {
   PenetrationDepth depth;
   if (vertices.empty()) return depth;
-  const auto buried = [&](std::uint32_t v) { return v < outside.size() && outside[v] > 0.5; };
+  std::vector<std::uint8_t> middle_buried;
+  for (const std::vector<std::uint32_t>& border : surface.borders)
+    middle_buried.push_back(
+        std::all_of(border.begin(), border.end(), [&](std::uint32_t v) { return burial.vertex(v); }));
+  const auto buried = [&](std::uint32_t v) {
+    return v < surface.vertex_count ? burial.vertex(v) : middle_buried[v - surface.vertex_count] != 0;
+  };
   const auto corners = [&](std::uint32_t t) {
     const Triangle& f = surface.triangles[t];
     return Corners{positions[f[0]].cast<double>(), positions[f[1]].cast<double>(),
@@ -66,7 +72,7 @@ PenetrationDepth penetration_depth(const ClosedSurface& surface, std::span<const
   std::vector<Triangle> exposed;
   for (std::size_t t = 0; t < surface.triangle_count; ++t) {
     const Triangle& f = surface.triangles[t];
-    if (std::none_of(f.begin(), f.end(), buried)) exposed.push_back(f);
+    if (!burial.triangles[t] && std::none_of(f.begin(), f.end(), buried)) exposed.push_back(f);
   }
   std::vector<Vec3d> scratch;
   for (const TrianglePair& pair : pairs) {

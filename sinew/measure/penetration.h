@@ -4,6 +4,7 @@
 #include <span>
 
 #include <sinew/geometry/intersections.h>
+#include <sinew/measure/burial.h>
 #include <sinew/measure/closed_surface.h>
 
 namespace sinew {
@@ -17,13 +18,13 @@ struct PenetrationDepth {
   bool known = true;
 };
 
-/// How far the given vertices are from the exposed surface: the triangles with no buried vertex (`outside`,
-/// see winding_just_outside(), at most ½ for all three) together with the lines where `pairs`, all
+/// How far the given vertices are from the exposed surface: the triangles that are not buried and
+/// have no buried vertex, together with the lines where `pairs`, all
 /// intersecting pairs of the closed surface, cut each other and at least one of their vertices is not buried.
 /// Those lines are the exposed surface's rim, so that a depth does not grow by the triangles that are buried
-/// in part. `limb_radius` is per vertex.
+/// in part. The middle of a fan is buried when its whole border is. `limb_radius` is per vertex.
 PenetrationDepth penetration_depth(const ClosedSurface& surface, std::span<const Vec3f> positions,
-                                   std::span<const TrianglePair> pairs, std::span<const double> outside,
+                                   std::span<const TrianglePair> pairs, const Burial& burial,
                                    std::span<const std::uint32_t> vertices,
                                    std::span<const double> limb_radius);
 

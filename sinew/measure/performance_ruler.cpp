@@ -26,37 +26,6 @@ std::vector<Vec3f> rest_surface(const Character& character) {
   return rest;
 }
 
-/// Where the bindings are in a pose. Transforms that a performer would reject give the rest's.
-class BindingPoser {
- public:
-  explicit BindingPoser(const Character& character)
-      : character_(character),
-        world_from_joint_(character.skeleton().size(), Affine3d::Identity()),
-        at_rest_(character.bindings().size(), Affine3d::Identity()) {
-    at_rest_ = posed_from_rest(character.rest_pose());
-  }
-
-  std::vector<Affine3d> posed_from_rest(const Pose& pose) {
-    std::vector<Affine3d> posed = at_rest_;
-    if (pose.joints.size() != world_from_joint_.size()) return posed;
-    forward_kinematics(character_.skeleton(), pose.joints, world_from_joint_);
-    const std::span<const Binding> bindings = character_.bindings();
-    for (std::size_t b = 0; b < bindings.size(); ++b) {
-      if (bindings[b].joint < 0) continue;
-      const Affine3d transform =
-          world_from_joint_[static_cast<std::size_t>(bindings[b].joint)] * bindings[b].joint_from_rest;
-      if (transform.matrix().allFinite() && transform.matrix().cwiseAbs().maxCoeff() <= 1e15)
-        posed[b] = transform;
-    }
-    return posed;
-  }
-
- private:
-  const Character& character_;
-  std::vector<Affine3d> world_from_joint_;
-  std::vector<Affine3d> at_rest_;
-};
-
 struct PerformedFrame {
   std::vector<Vec3f> positions;
   std::vector<Affine3d> posed_from_rest;
@@ -83,7 +52,6 @@ PerformanceMeasurements measure_performance(const std::shared_ptr<const Characte
   result.rest = ruler.rest();
 
   Performer performer(character);
-  BindingPoser bindings(*character);
   Pose pose = character->rest_pose();
   const int start = character->has_history() ? 0 : options.first_frame;
   const int frame_count = options.last_frame - start + 1;
@@ -105,7 +73,7 @@ PerformanceMeasurements measure_performance(const std::shared_ptr<const Characte
       if (frame < options.first_frame) continue;
       PerformedFrame& kept = performed[frames.size()];
       kept.positions.assign(performer.welded_positions().begin(), performer.welded_positions().end());
-      kept.posed_from_rest = bindings.posed_from_rest(pose);
+      kept.posed_from_rest.assign(performer.posed_from_rest().begin(), performer.posed_from_rest().end());
       frames.emplace_back();
       frames.back().frame = frame;
       frames.back().seconds = elapsed.count();

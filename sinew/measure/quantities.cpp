@@ -23,12 +23,17 @@ Value depth(const Frame& frame, double value) {
 Value overlap(const Frame& frame, double value) {
   return frame.surface.pairs_known ? Value(value) : std::nullopt;
 }
+Value since_rest(const Frame& frame, double value) {
+  return frame.surface.new_pairs_known ? Value(value) : std::nullopt;
+}
 
 const std::array kQuantities = {
     Quantity{"pairs", "intersecting pairs", "", Worse::larger,
              [](const Frame& f, const RestSurface&) { return pairs(f, f.surface.intersecting_pairs); }},
     Quantity{"pairs_new", "  new since rest", "", Worse::larger,
-             [](const Frame& f, const RestSurface&) { return pairs(f, f.surface.new_intersecting_pairs); }},
+             [](const Frame& f, const RestSurface&) {
+               return since_rest(f, static_cast<double>(f.surface.new_intersecting_pairs));
+             }},
     Quantity{"buried", "buried vertices", "", Worse::larger,
              [](const Frame& f, const RestSurface&) { return Value(f.surface.buried_vertices); }},
     Quantity{"buried_new", "  new since rest", "", Worse::larger,
@@ -53,12 +58,12 @@ const std::array kQuantities = {
              }},
     Quantity{"overlap_new_cm3", "  new since rest", "cm³", Worse::larger,
              [](const Frame& f, const RestSurface&) {
-               return overlap(f, kCubicCentimetres * f.surface.new_overlap_volume);
+               return since_rest(f, kCubicCentimetres * f.surface.new_overlap_volume);
              }},
     Quantity{"overlap_new_percent", "  new since rest", "% of rest volume", Worse::larger,
              [](const Frame& f, const RestSurface& rest) {
                return rest.volume_known
-                          ? overlap(f, kPercent * f.surface.new_overlap_volume / std::abs(rest.volume))
+                          ? since_rest(f, kPercent * f.surface.new_overlap_volume / std::abs(rest.volume))
                           : std::nullopt;
              }},
     Quantity{"volume_percent", "volume", "% of rest", Worse::farther_from_100,

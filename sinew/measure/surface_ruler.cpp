@@ -18,8 +18,6 @@ namespace sinew {
 
 namespace {
 
-// A broken mesh: more than any character folding ever has, and still little memory.
-constexpr std::size_t kMostPairs = std::size_t{1} << 23;
 // A volume smaller than this share of the bounding box is that of a sheet.
 constexpr double kLeastVolumeShare = 1e-6;
 
@@ -30,12 +28,13 @@ struct SurfaceRuler::Contact {
   std::vector<Vec3f> placed;
   std::optional<std::vector<TrianglePair>> pairs;  // none: too many
   std::size_t surface_pairs = 0;                   // the first ones: without fans
-  std::vector<double> outside;
+  Burial burial;
   OverlapVolume overlap;
 };
 
-SurfaceRuler::SurfaceRuler(const MeshView& rest, SkinWeights weights)
-    : rest_positions_(rest.positions.begin(), rest.positions.end()),
+SurfaceRuler::SurfaceRuler(const MeshView& rest, SkinWeights weights, const SurfaceRulerOptions& options)
+    : options_(options),
+      rest_positions_(rest.positions.begin(), rest.positions.end()),
       weights_(std::move(weights)),
       used_(rest.positions.size(), 0) {
   if (weights_.rows() != 0 && weights_.rows() != rest.positions.size())
@@ -69,8 +68,9 @@ SurfaceRuler::SurfaceRuler(const MeshView& rest, SkinWeights weights)
       view(rest_positions_), std::span<const std::uint32_t>(surface_.part.data(), surface_.triangle_count));
 
   Contact contact = find_contact(rest_positions_);
-  rest_outside_ = std::move(contact.outside);
+  rest_outside_ = std::move(contact.burial.outside);
   rest_.overlap = contact.overlap;
+  rest_.pairs_known = contact.pairs.has_value();
   if (contact.pairs) {
     contact.pairs->resize(contact.surface_pairs);
     rest_pairs_ = std::move(*contact.pairs);
@@ -100,7 +100,9 @@ SurfaceRuler::SurfaceRuler(const MeshView& rest, SkinWeights weights)
   if (rest_.volume_known && rest_.volume < 0)
     rest_.caveats.push_back("the surface faces inwards: overlap and burial are not what they seem");
   if (!contact.pairs)
-    rest_.caveats.push_back("too many triangles intersect at rest: those new since then are not told apart");
+    rest_.caveats.push_back(
+        "too many triangles intersect at rest: pairs and overlap are unknown there, and what is new since"
+        " then is not told apart");
 }
 
 MeshView SurfaceRuler::view(std::span<const Vec3f> positions) const {
@@ -119,14 +121,11 @@ void SurfaceRuler::check(std::span<const Vec3f> positions) const {
 SurfaceRuler::Contact SurfaceRuler::find_contact(std::span<const Vec3f> positions) const {
   Contact contact;
   contact.placed = surface_.place(positions);
-  std::vector<std::uint8_t> meets_another(surface_.triangles.size(), 0);
   try {
-    contact.pairs = intersections_->find(contact.placed, kMostPairs);
-  } catch (const Error&) {
-    std::fill(meets_another.begin(), meets_another.end(), std::uint8_t{1});
+    contact.pairs = intersections_->find(contact.placed, options_.most_pairs);
+  } catch (const Error&) {  // too many
   }
   if (contact.pairs) {
-    for (const TrianglePair& pair : *contact.pairs) meets_another[pair[0]] = meets_another[pair[1]] = 1;
     // A pair's second triangle is the larger number, and fans stand behind the surface.
     const auto fans =
         std::stable_partition(contact.pairs->begin(), contact.pairs->end(),
@@ -135,15 +134,23 @@ SurfaceRuler::Contact SurfaceRuler::find_contact(std::span<const Vec3f> position
   }
   const FittedTriangleTree boxes(*tree_, contact.placed);
   const WindingTree winding(*tree_, boxes, contact.placed);
-  contact.outside = winding_just_outside(surface_, incidence_, contact.placed, winding, meets_another);
+  Contacts contacts;
+  if (contact.pairs) {
+    contacts = find_contacts(surface_, contact.placed, boxes, *contact.pairs);
+  } else {  // every vertex speaks for itself
+    contacts.triangles.assign(surface_.triangles.size(), Meeting::intersecting);
+    contacts.vertices.assign(contact.placed.size(), 0);
+  }
+  contact.burial = find_burial(surface_, incidence_, contact.placed, winding, contacts);
   if (contact.pairs)
-    contact.overlap = overlap_volume(surface_, contact.placed, boxes, contact.outside, *contact.pairs);
+    contact.overlap =
+        overlap_volume(surface_, contact.placed, boxes, contact.burial, *contact.pairs, contacts.touches);
   return contact;
 }
 
 std::vector<double> SurfaceRuler::winding_outside(std::span<const Vec3f> positions) const {
   check(positions);
-  return find_contact(positions).outside;
+  return find_contact(positions).burial.outside;
 }
 
 SurfaceMeasurements SurfaceRuler::measure(std::span<const Vec3f> positions,
@@ -159,29 +166,33 @@ SurfaceMeasurements SurfaceRuler::measure(std::span<const Vec3f> positions,
   SurfaceMeasurements frame;
   const Contact contact = find_contact(positions);
   frame.pairs_known = contact.pairs.has_value();
+  frame.new_pairs_known = frame.pairs_known && rest_.pairs_known;
   if (contact.pairs) {
     const std::span<const TrianglePair> pairs(contact.pairs->data(), contact.surface_pairs);
     frame.intersecting_pairs = pairs.size();
     std::vector<TrianglePair> fresh;
-    std::set_difference(pairs.begin(), pairs.end(), rest_pairs_.begin(), rest_pairs_.end(),
-                        std::back_inserter(fresh));
+    if (rest_.pairs_known)
+      std::set_difference(pairs.begin(), pairs.end(), rest_pairs_.begin(), rest_pairs_.end(),
+                          std::back_inserter(fresh));
     frame.new_intersecting_pairs = fresh.size();
   }
   std::vector<std::uint32_t> newly_buried;
-  for (std::uint32_t v = 0; v < contact.outside.size(); ++v) {
-    if (!(contact.outside[v] > 0.5)) continue;
+  const std::vector<double>& outside = contact.burial.outside;
+  for (std::uint32_t v = 0; v < outside.size(); ++v) {
+    if (!(outside[v] > 0.5)) continue;
     ++frame.buried_vertices;
-    if (contact.outside[v] > 0.5 + std::max(0.0, rest_outside_[v])) newly_buried.push_back(v);
+    if (outside[v] > 0.5 + std::max(0.0, rest_outside_[v])) newly_buried.push_back(v);
   }
   frame.new_buried_vertices = newly_buried.size();
   if (contact.pairs)
-    frame.depth = penetration_depth(surface_, contact.placed, *contact.pairs, contact.outside, newly_buried,
+    frame.depth = penetration_depth(surface_, contact.placed, *contact.pairs, contact.burial, newly_buried,
                                     limb_radius_);
   else
     frame.depth.known = newly_buried.empty();
   frame.overlap = contact.overlap;
-  frame.new_overlap_volume = std::max(0.0, contact.overlap.within_parts - rest_.overlap.within_parts) +
-                             std::max(0.0, contact.overlap.between_parts - rest_.overlap.between_parts);
+  if (frame.new_pairs_known)
+    frame.new_overlap_volume = std::max(0.0, contact.overlap.within_parts - rest_.overlap.within_parts) +
+                               std::max(0.0, contact.overlap.between_parts - rest_.overlap.between_parts);
   frame.volume = enclosed_volume({contact.placed, surface_.triangles});
   frame.volume_ratio = rest_.volume_known ? frame.volume / rest_.volume : 1;
   frame.area_stretch = stretch_->area_stretch(positions);

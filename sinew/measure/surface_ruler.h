@@ -37,6 +37,8 @@ struct SurfaceMeasurements {
   /// False when so many triangles intersect that pairs were not listed: pair counts are then 0 and depth and
   /// overlap are not computed.
   bool pairs_known = true;
+  /// False when the pairs of this frame or of the rest are not known: new pairs and new overlap are then 0.
+  bool new_pairs_known = true;
 };
 
 /// The rest surface, as far as readers of the figures should know it.
@@ -46,6 +48,7 @@ struct RestSurface {
   std::size_t unused_vertices = 0;     ///< in no triangle, not measured
   std::size_t unusable_triangles = 0;  ///< name a vertex twice, not measured
   std::size_t slivers = 0;             ///< too thin at rest to have a ratio of areas
+  bool pairs_known = true;             ///< false: too many; pairs and overlap are then 0
   std::size_t intersecting_pairs = 0;
   std::size_t buried_vertices = 0;
   OverlapVolume overlap;
@@ -56,12 +59,19 @@ struct RestSurface {
   std::vector<std::string> caveats;
 };
 
+struct SurfaceRulerOptions {
+  /// Of triangles that intersect; when there are more, they and all that follows from them are unknown. The
+  /// default is more than any character folding ever has, and still little memory: a broken mesh.
+  std::size_t most_pairs = std::size_t{1} << 23;
+};
+
 /// Measures frames of one surface against its rest. Immutable once made: threads may share it.
 class SurfaceRuler {
  public:
   /// `weights` has one row per vertex, or none at all for surfaces without bones. Throws Error when a
   /// triangle names a vertex that does not exist, or a position that a triangle uses is not finite.
-  explicit SurfaceRuler(const MeshView& rest, SkinWeights weights = {});
+  explicit SurfaceRuler(const MeshView& rest, SkinWeights weights = {},
+                        const SurfaceRulerOptions& options = {});
 
   /// One position per vertex of the rest. `posed_from_rest` has one transform per joint number of the
   /// weights; empty: nothing turned. Throws Error when a position that a triangle uses is not finite, or
@@ -73,7 +83,7 @@ class SurfaceRuler {
   std::span<const double> limb_radius() const { return limb_radius_; }  ///< per vertex, see limb_radius()
   /// Per vertex, whether some triangle uses it.
   std::span<const std::uint8_t> used_vertices() const { return used_; }
-  /// The winding number just outside each vertex, see winding_just_outside(). Throws as measure() does.
+  /// The winding number just outside each vertex, see find_burial(). Throws as measure() does.
   std::vector<double> winding_outside(std::span<const Vec3f> positions) const;
 
  private:
@@ -82,6 +92,7 @@ class SurfaceRuler {
   void check(std::span<const Vec3f> positions) const;
   MeshView view(std::span<const Vec3f> positions) const;
 
+  SurfaceRulerOptions options_;
   std::vector<Vec3f> rest_positions_;
   SkinWeights weights_;
   ClosedSurface surface_;

@@ -32,7 +32,6 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kRayStart = 2e-4f;  // clear of the surface the ray starts from
 constexpr float kTie = 2e-6f;       // hits nearer to each other than this are equally near
 constexpr int kRowsPerTask = 4;
-constexpr std::int64_t kMostClayPixels = std::int64_t{1} << 26;  // 8192 squared, at some 70 bytes each
 constexpr float kFilterWidth = 1.3f;  // pixels over which a pixel's points are spread: a bit soft, not jagged
 
 constexpr float kKeyRadius = 0.20f;  // tangent of the half angle under which the key light is seen

@@ -25,6 +25,9 @@ struct DrawnBone {
   Rgb color{245, 166, 35};
 };
 
+/// Most pixels a picture of clay may have: 8192 squared, at some 70 bytes each while it is drawn.
+inline constexpr std::int64_t kMostClayPixels = std::int64_t{1} << 26;
+
 enum class ClayQuality {
   draft,  ///< for previews and animations: a few samples per pixel
   final,  ///< for single pictures

@@ -20,28 +20,69 @@ int checked_size(std::int64_t size) {
   return static_cast<int>(size);
 }
 
+constexpr int kGap = 2;  // between pictures side by side
+
+/// How a sheet is laid out, whatever its pictures show.
+struct SheetLayout {
+  SheetLayout(const PixelSize& first, std::size_t count, bool captions, const SheetOptions& options) {
+    columns = static_cast<std::size_t>(std::max(0, options.columns));
+    if (columns == 0) {
+      const double wanted = std::sqrt(static_cast<double>(count) * static_cast<double>(first.height) /
+                                      static_cast<double>(std::max<std::int64_t>(1, first.width)));
+      columns = std::max<std::size_t>(1, static_cast<std::size_t>(std::ceil(wanted - 1e-9)));
+    }
+    columns = std::min(columns, count);
+    rows = (count + columns - 1) / columns;
+    text.size = options.text_size;
+    title = text;
+    title.size = 1.5f * options.text_size;
+    title.bold = true;
+    caption_height = captions ? text_line_height(text) + 4 : 0;
+    title_height = options.title.empty() ? 0 : text_line_height(title) + options.margin / 2;
+  }
+
+  std::size_t columns, rows;
+  TextStyle text, title;
+  int caption_height, title_height;
+};
+
+int band_height(float text_size, bool bold) {
+  TextStyle text;
+  text.size = text_size;
+  text.bold = bold;
+  return text_line_height(text) + 8;
+}
+
 }  // namespace
+
+PixelSize contact_sheet_size(const PixelSize& picture, std::size_t count, const SheetOptions& options) {
+  if (count == 0) return {};
+  const SheetLayout layout(picture, count, true, options);
+  const auto columns = static_cast<std::int64_t>(layout.columns),
+             rows = static_cast<std::int64_t>(layout.rows);
+  return {options.margin + columns * (picture.width + options.margin),
+          options.margin + layout.title_height +
+              rows * (picture.height + layout.caption_height + options.margin)};
+}
+
+PixelSize side_by_side_size(const PixelSize& picture, std::size_t count, float text_size) {
+  const auto pictures = static_cast<std::int64_t>(count);
+  return {pictures * (picture.width + kGap) - kGap, picture.height + band_height(text_size, true)};
+}
+
+PixelSize with_caption_size(const PixelSize& picture, float text_size) {
+  return {picture.width, picture.height + band_height(text_size, false)};
+}
 
 Image contact_sheet(std::span<const CaptionedImage> pictures, const SheetOptions& options) {
   if (pictures.empty()) throw Error("a contact sheet needs at least one picture");
-  std::size_t columns = static_cast<std::size_t>(std::max(0, options.columns));
-  if (columns == 0) {
-    const Image& first = pictures[0].image;
-    const double wanted =
-        std::sqrt(static_cast<double>(pictures.size()) * first.height / std::max(1, first.width));
-    columns = std::max<std::size_t>(1, static_cast<std::size_t>(std::ceil(wanted - 1e-9)));
-  }
-  columns = std::min(columns, pictures.size());
-  const std::size_t rows = (pictures.size() + columns - 1) / columns;
-  TextStyle text;
-  text.size = options.text_size;
-  TextStyle title = text;
-  title.size = 1.5f * options.text_size;
-  title.bold = true;
   const bool captions = std::any_of(pictures.begin(), pictures.end(),
                                     [](const CaptionedImage& picture) { return !picture.caption.empty(); });
-  const int caption_height = captions ? text_line_height(text) + 4 : 0;
-  const int title_height = options.title.empty() ? 0 : text_line_height(title) + options.margin / 2;
+  const SheetLayout layout({pictures[0].image.width, pictures[0].image.height}, pictures.size(), captions,
+                           options);
+  const std::size_t columns = layout.columns, rows = layout.rows;
+  const TextStyle &text = layout.text, &title = layout.title;
+  const int caption_height = layout.caption_height, title_height = layout.title_height;
 
   std::vector<std::int64_t> widths(columns, 0), heights(rows, 0);
   for (std::size_t i = 0; i < pictures.size(); ++i) {
@@ -72,7 +113,6 @@ Image contact_sheet(std::span<const CaptionedImage> pictures, const SheetOptions
 
 Image side_by_side(std::span<const CaptionedImage> pictures, float text_size) {
   if (pictures.empty()) throw Error("there is no picture to lay beside another");
-  constexpr int kGap = 2;
   TextStyle text;
   text.size = text_size;
   text.bold = true;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -20,6 +21,17 @@ struct SheetOptions {
   float text_size = 14;
   Rgb paper{255, 255, 255};
 };
+
+struct PixelSize {
+  std::int64_t width = 0;
+  std::int64_t height = 0;
+};
+
+/// What contact_sheet() and side_by_side() make of so many captioned pictures of one size, however large, and
+/// with_caption() of one: to say before drawing them that they are too many.
+PixelSize contact_sheet_size(const PixelSize& picture, std::size_t count, const SheetOptions& options = {});
+PixelSize side_by_side_size(const PixelSize& picture, std::size_t count, float text_size = 14);
+PixelSize with_caption_size(const PixelSize& picture, float text_size = 14);
 
 /// Pictures in a grid, row after row, each over its caption, under a title. Columns and rows are as wide and
 /// high as their largest picture. Throws Error when there is no picture or the sheet would be too large.

@@ -6,6 +6,7 @@
 #include <numbers>
 #include <numeric>
 
+#include <sinew/geometry/disjoint_sets.h>
 #include <sinew/geometry/incidence.h>
 
 namespace sinew {
@@ -14,23 +15,6 @@ namespace {
 
 // Volume over area^1.5: 0.094 for a ball, 0.02 for a hand, 0 for a flat sheet.
 constexpr double kClearBulge = 0.004;
-
-class Parts {
- public:
-  explicit Parts(std::size_t count) : parent_(count) { std::iota(parent_.begin(), parent_.end(), 0u); }
-  std::uint32_t find(std::uint32_t i) {
-    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
-    return i;
-  }
-  void join(std::uint32_t a, std::uint32_t b) {
-    a = find(a);
-    b = find(b);
-    parent_[std::max(a, b)] = std::min(a, b);
-  }
-
- private:
-  std::vector<std::uint32_t> parent_;
-};
 
 struct PartShape {
   Vec3d middle = Vec3d::Zero();  // area-weighted
@@ -51,7 +35,7 @@ DrawnSurface::DrawnSurface(const MeshView& rest, double crease_degrees)
 }
 
 void DrawnSurface::orient_parts(const MeshView& rest) {
-  Parts parts(vertex_count_);
+  DisjointSets parts(vertex_count_);
   for (const Triangle& f : triangles_) {
     parts.join(f[0], f[1]);
     parts.join(f[0], f[2]);

@@ -17,6 +17,7 @@ constexpr std::array<std::string_view, 7> kColors{"#0072B2", "#D55E00", "#009E73
                                                   "#56B4E9", "#E69F00", "#8C6D46"};
 constexpr std::array<std::string_view, 4> kDashes{"", "7 4", "2 3", "9 3 2 3"};
 
+constexpr double kLeastRange = 1e-9;                // of the larger number
 constexpr double kTextSize = 12, kCharacter = 6.6;  // pixels; width of an average character
 
 double width_of(std::string_view text) {
@@ -65,6 +66,8 @@ struct Range {
     high = std::max(high, value);
   }
   bool empty() const { return !(low <= high); }
+  /// Its ends differ by more than rounding.
+  bool is_wide() const { return high - low > kLeastRange * std::max(std::abs(low), std::abs(high)); }
 };
 
 Axis make_axis(Range range, bool log, bool from_zero, int ticks) {
@@ -85,8 +88,10 @@ Axis make_axis(Range range, bool log, bool from_zero, int ticks) {
   }
   if (from_zero && range.low >= 0) range.low = 0;
   if (from_zero && range.high <= 0) range.high = 0;
-  if (range.high <= range.low) {
-    const double around = range.low == 0 ? 1 : std::abs(range.low) * 0.1;
+  // Also where they differ by rounding alone: no axis could tell them apart.
+  if (!range.is_wide()) {
+    const double largest = std::max(std::abs(range.low), std::abs(range.high));
+    const double around = largest == 0 ? 1 : largest * 0.1;
     range.low -= from_zero && range.low == 0 ? 0 : around;
     range.high += around;
   }
@@ -259,7 +264,7 @@ std::string line_plot_svg(const LinePlot& plot) {
   if (x_range.empty()) return no_data(plot.width, plot.height, plot.title);
   Axis y_axis = make_axis(y_range, plot.log_y, plot.y_from_zero, 5);
   Axis x_axis = make_axis(x_range, plot.log_x, false, 8);
-  if (!plot.log_x && x_range.low < x_range.high) {  // lines may end between two ticks
+  if (!plot.log_x && x_range.is_wide()) {  // lines may end between two ticks
     x_axis.low = x_range.low;
     x_axis.high = x_range.high;
   }
@@ -268,7 +273,9 @@ std::string line_plot_svg(const LinePlot& plot) {
   draw_title(drawing, plot.title);
   std::vector<std::string> names;
   for (const PlotSeries& series : plot.series) names.push_back(series.name);
-  Frame frame{widest_label(y_axis) + (plot.y_label.empty() ? 16 : 36), plot.width - 18.0,
+  // Labels stand in the middle under their ticks, of which the last may be at the frame's end.
+  const double right_margin = std::max(18.0, width_of(tick_label(x_axis.ticks.back())) / 2 + 4);
+  Frame frame{widest_label(y_axis) + (plot.y_label.empty() ? 16 : 36), plot.width - right_margin,
               plot.title.empty() ? 12.0 : 34.0, plot.height - (plot.x_label.empty() ? 28.0 : 46.0)};
   frame.top += draw_legend(drawing, names, frame.left, frame.right, frame.top - 4, false);
   x_axis.from = frame.left;

@@ -28,10 +28,12 @@ struct CloseEncoder {
   void operator()(WebPAnimEncoder* encoder) const { WebPAnimEncoderDelete(encoder); }
 };
 
+static_assert(kMostWebpSide == WEBP_MAX_DIMENSION);
+
 void check_size(int width, int height) {
-  if (width < 1 || height < 1 || width > WEBP_MAX_DIMENSION || height > WEBP_MAX_DIMENSION)
+  if (width < 1 || height < 1 || width > kMostWebpSide || height > kMostWebpSide)
     throw Error(fmt::format("a WebP picture cannot have {} × {} pixels: each side has 1 to {}", width, height,
-                            WEBP_MAX_DIMENSION));
+                            kMostWebpSide));
 }
 
 WebPConfig make_config(const WebpOptions& options) {

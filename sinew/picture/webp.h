@@ -8,6 +8,9 @@
 
 namespace sinew {
 
+/// The format's limit, pixels.
+inline constexpr int kMostWebpSide = 16383;
+
 struct WebpOptions {
   float quality = 82;  ///< 0 to 100; 100 is without loss
   int effort = 3;      ///< 0 fast to 6 small
@@ -17,7 +20,7 @@ struct WebpOptions {
 /// when libwebp fails or a frame has another size than the animation.
 class WebpAnimation {
  public:
-  /// Sides are at most 16 383 pixels, the format's limit.
+  /// Sides are at most kMostWebpSide pixels.
   WebpAnimation(int width, int height, const WebpOptions& options = {});
   WebpAnimation(WebpAnimation&&) noexcept;
   WebpAnimation& operator=(WebpAnimation&&) noexcept;

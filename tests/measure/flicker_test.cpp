@@ -76,19 +76,37 @@ TEST(Flicker, SteadySlidingIsNoneAndAcceleratingIsItsAcceleration) {
 }
 
 TEST(Flicker, LeavesOutWhatCannotBeSeen) {
-  // Vertex 1 does not count; vertex 0's bone is flat in the second frame.
-  std::vector<std::uint8_t> counts = {1, 0, 1, 1};
-  FlickerMeter meter(two_bones(4), counts);
-  std::optional<Flicker> flicker;
-  for (int frame = 0; frame < 3; ++frame) {
-    std::vector<Affine3d> bones(2, Affine3d::Identity());
-    if (frame == 1) bones[1].scale(Vec3d(1, 0, 1));
-    std::vector<Vec3f> positions = kRest;
-    positions[1] *= static_cast<float>(frame % 2);
-    flicker = meter.add(positions, bones);
+  // Each vertex on a bone of its own. Vertex 1 does not count, vertex 0's bone is flat in the second frame;
+  // both leap about. Vertex 2 goes to and fro by a known amount, vertex 3 rests.
+  SkinWeights weights;
+  for (std::uint32_t v = 0; v < 4; ++v) {
+    weights.joints.push_back(v);
+    weights.values.push_back(1);
+    weights.starts.push_back(v + 1);
   }
-  ASSERT_TRUE(flicker.has_value());
-  EXPECT_EQ(flicker->rms, 0);
+  const float a = 0.01f;
+  const auto measure = [&](bool flat, std::uint8_t counts_one) {
+    FlickerMeter meter(weights, std::vector<std::uint8_t>{1, counts_one, 1, 1});
+    std::optional<Flicker> flicker;
+    for (int frame = 0; frame < 3; ++frame) {
+      std::vector<Affine3d> bones(4, Affine3d::Identity());
+      if (flat && frame == 1) bones[0].scale(Vec3d(1, 0, 1));
+      std::vector<Vec3f> positions = kRest;
+      const float side = frame % 2 == 0 ? 1.0f : -1.0f;
+      positions[0] += Vec3f(side, 0, 0);
+      positions[1] += Vec3f(0, 2 * side, 0);
+      positions[2] += Vec3f(0, 0, a * side);
+      flicker = meter.add(positions, bones);
+    }
+    return flicker.value();
+  };
+  const Flicker two = measure(true, 0);
+  EXPECT_NEAR(two.largest, 4 * a, 1e-6);
+  EXPECT_NEAR(two.rms, 4 * a / std::sqrt(2.0), 1e-6);
+  // Neither is left out for another reason.
+  EXPECT_NEAR(measure(false, 0).largest, 4, 1e-6);
+  EXPECT_NEAR(measure(true, 1).largest, 8, 1e-6);
+  std::optional<Flicker> flicker;
   FlickerMeter nothing(SkinWeights{}, {});
   for (int frame = 0; frame < 3; ++frame) flicker = nothing.add({}, {});
   EXPECT_EQ(flicker->rms, 0);

@@ -133,6 +133,38 @@ TEST(PerformanceRuler, TumblingAsAWholeIsNeitherFlipNorFlicker) {
   }
 }
 
+TEST(PerformanceRuler, AnUnusableJointTakesItsRestAndItsChildrenFollow) {
+  const Scene tube = test::make_grid_tube();
+  const std::size_t joints = tube.skeleton.size();
+  ASSERT_GE(joints, 2u);
+  for (std::size_t broken = 0; broken < joints; ++broken) {
+    const auto options = [&](bool with_nan) {
+      MeasureOptions result;
+      result.last_frame = 3;
+      result.set_pose = [rest = rest_pose(tube), broken, with_nan](int frame, Pose& pose) {
+        pose = rest;
+        for (std::size_t j = 0; j < pose.joints.size(); ++j) {
+          if (j == broken) continue;
+          const Quatf turn(Eigen::AngleAxisf(1.1f * static_cast<float>(frame), Vec3f(1, 2, 3).normalized()));
+          pose.joints[j].rotation = (turn * pose.joints[j].rotation).normalized();
+        }
+        if (with_nan) pose.joints[broken].rotation.coeffs().setConstant(std::nanf(""));
+      };
+      return result;
+    };
+    const auto clean = measure_performance(character(tube, "lbs"), options(false));
+    const auto mended = measure_performance(character(tube, "lbs"), options(true));
+    EXPECT_EQ(mended.rejected_joints, 4u);
+    EXPECT_EQ(clean.rejected_joints, 0u);
+    for (std::size_t i = 0; i < clean.frames.size(); ++i)
+      for (const Quantity& quantity : quantities()) {
+        if (quantity.key == "time_ms") continue;
+        EXPECT_EQ(quantity.value(mended.frames[i], mended.rest), quantity.value(clean.frames[i], clean.rest))
+            << quantity.key << " with joint " << broken;
+      }
+  }
+}
+
 TEST(PerformanceRuler, TwistKeepsVolumeBetterWithDualQuaternions) {
   const Scene tube = test::make_grid_tube();
   const MeasureOptions options = options_for(tube, clip_named(tube, "twist"), 149, 150);
@@ -231,6 +263,15 @@ TEST(Quantities, SummaryNamesTheWorstFrame) {
   EXPECT_NEAR(find("depth_mean_mm")->mean, 0.5, 1e-12);
   EXPECT_NEAR(find("flicker_rms_percent")->worst, 30, 1e-9);
   EXPECT_NEAR(find("flicker_rms_mm")->mean, 25, 1e-9);
+  // What cannot be compared with the rest is unknown, what belongs to the frame is not.
+  for (FrameMeasurements& frame : measured.frames) frame.surface.new_pairs_known = false;
+  const auto unknown = summarise(measured);
+  for (std::size_t q = 0; q < unknown.size(); ++q) {
+    const std::string_view key = quantities()[q].key;
+    EXPECT_EQ(unknown[q].has_value(),
+              key != "pairs_new" && key != "overlap_new_cm3" && key != "overlap_new_percent")
+        << key;
+  }
   measured.frames.resize(1);
   EXPECT_FALSE(summarise(measured)[20].has_value());
 }

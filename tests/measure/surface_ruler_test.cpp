@@ -12,6 +12,7 @@
 #include <sinew/geometry/volume.h>
 
 #include "tests/support/meshes.h"
+#include "tests/support/sanitized.h"
 
 namespace sinew {
 namespace {
@@ -149,16 +150,93 @@ Mesh gridded_box(const Vec3f& low, const Vec3f& high, int n) {
   return make_mesh(std::move(positions), std::move(polygons));
 }
 
-TEST(SurfaceRuler, BoxesThatCrossExactlyAlongEdges) {
-  // All that crosses runs along edges of both meshes: no two triangles intersect in the strict sense.
-  for (const int n : {2, 4}) {
-    const Mesh apart =
-        test::join(gridded_box({0, 0, 0}, {2, 2, 2}, n), gridded_box({9, 9, 9}, {11, 11, 11}, n));
-    const Mesh crossed =
-        test::join(gridded_box({0, 0, 0}, {2, 2, 2}, n), gridded_box({1, 1, 1}, {3, 3, 3}, n));
-    const SurfaceRuler ruler(apart.view());
-    EXPECT_NEAR(ruler.measure(crossed.positions).overlap.total(), 1, 0.02) << n;
+/// One vertex where several lie at the same place.
+Mesh welded(const Mesh& mesh) {
+  std::map<std::array<float, 3>, std::uint32_t> numbers;
+  std::vector<Vec3f> positions;
+  std::vector<Triangle> triangles;
+  for (const Triangle& f : mesh.triangles) {
+    triangles.emplace_back();
+    for (std::size_t k = 0; k < 3; ++k) {
+      const Vec3f& p = mesh.positions[f[k]];
+      const auto [entry, fresh] =
+          numbers.try_emplace({p.x(), p.y(), p.z()}, static_cast<std::uint32_t>(positions.size()));
+      if (fresh) positions.push_back(p);
+      triangles.back()[k] = entry->second;
+    }
   }
+  return make_mesh(positions, triangles);
+}
+
+// Boxes on one grid cross along edges of both: no two triangles intersect in the strict sense.
+
+TEST(SurfaceRuler, BoxesThatCrossExactlyAlongEdges) {
+  for (const int n : {2, 4}) {
+    const Two two(gridded_box({0, 0, 0}, {2, 2, 2}, n), gridded_box({0, 0, 0}, {2, 2, 2}, n));
+    const SurfaceRuler ruler(two.rest().view());
+    const SurfaceMeasurements frame = ruler.measure(two.frame({1, 1, 1}));
+    EXPECT_EQ(frame.intersecting_pairs, 0u) << n;
+    EXPECT_NEAR(frame.overlap.total(), 1, 0.01) << n;
+    // Of each box the corner, and with four cells all on the three faces with coordinates beyond the middle.
+    EXPECT_EQ(frame.new_buried_vertices, n == 2 ? 2u : 14u) << n;
+    EXPECT_NEAR(frame.depth.largest, 1, 1e-5) << n;
+    // Beside each other they only touch: the other lies over what is inside the common part of two faces.
+    const SurfaceMeasurements beside = ruler.measure(two.frame({2, 1, 1}));
+    EXPECT_NEAR(beside.overlap.total(), 0, 1e-12) << n;
+    EXPECT_EQ(beside.buried_vertices, n == 2 ? 0u : 2u) << n;
+  }
+}
+
+TEST(SurfaceRuler, WeldedBoxesThatCrossExactlyAlongEdges) {
+  for (const int n : {2, 4}) {
+    const Mesh boxes = test::join(gridded_box({0, 0, 0}, {2, 2, 2}, n), gridded_box({1, 1, 1}, {3, 3, 3}, n));
+    const SurfaceRuler apart(boxes.view()), together(welded(boxes).view());
+    EXPECT_LT(together.used_vertices().size(), boxes.positions.size());
+    EXPECT_EQ(together.rest().parts, 1u);
+    EXPECT_NEAR(apart.rest().overlap.between_parts, 1, 0.01) << n;
+    EXPECT_NEAR(together.rest().overlap.within_parts, 1, 0.01) << n;
+    EXPECT_EQ(together.rest().buried_vertices, n == 2 ? 2u : 14u) << n;
+  }
+}
+
+TEST(SurfaceRuler, BoxesThatCrossAlongEdgesInPart) {
+  // Lines of contact along edges with no vertices in common, others through triangles.
+  for (const float shift : {0.3f, 0.75f}) {
+    const Two two(gridded_box({0, 0, 0}, {2, 2, 2}, 8), gridded_box({0, 0, 0}, {2, 2, 2}, 4));
+    const SurfaceRuler ruler(two.rest().view());
+    const std::vector<Vec3f> positions = two.frame({1, shift, 1});
+    const SurfaceMeasurements frame = ruler.measure(positions);
+    EXPECT_NEAR(frame.overlap.total() / (2 - shift), 1, 0.01) << shift;
+    std::size_t expected = 0;
+    const std::size_t first_count = gridded_box({0, 0, 0}, {2, 2, 2}, 8).positions.size();
+    const Vec3f low(1, shift, 1);
+    for (std::size_t v = 0; v < positions.size(); ++v) {
+      const Vec3f from = positions[v] - (v < first_count ? low : Vec3f(0, 0, 0));
+      expected += (from.array() > 1e-4f).all() && (from.array() < 2 - 1e-4f).all();
+    }
+    EXPECT_GT(expected, 30u);
+    EXPECT_EQ(frame.new_buried_vertices, expected) << shift;
+  }
+}
+
+TEST(SurfaceRuler, ManySmallRegions) {
+  // Pairs of small tetrahedra that overlap, each pair a region of its own.
+  const Mesh tetrahedron = make_mesh({{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
+                                     std::vector<Triangle>{{0, 2, 1}, {0, 1, 3}, {1, 2, 3}, {0, 3, 2}});
+  std::vector<Vec3f> positions;
+  std::vector<Triangle> triangles;
+  const int count = test::kSanitized ? 200 : 4000;
+  for (int i = 0; i < count; ++i)
+    for (const Vec3f& shift : {Vec3f(0, 0, 0), Vec3f(0.21f, 0.23f, 0.17f)}) {
+      const auto first = static_cast<std::uint32_t>(positions.size());
+      const Vec3f place(static_cast<float>(i % 20) * 3, static_cast<float>(i / 20) * 3, 0);
+      for (const Vec3f& p : tetrahedron.positions) positions.push_back(p + place + shift);
+      for (const Triangle& f : tetrahedron.triangles)
+        triangles.push_back({f[0] + first, f[1] + first, f[2] + first});
+    }
+  const double side = 1 - 0.21 - 0.23 - 0.17;
+  const SurfaceRuler ruler({positions, triangles});
+  EXPECT_NEAR(ruler.rest().overlap.total() / (count * side * side * side / 6), 1, 0.01);
 }
 
 TEST(SurfaceRuler, OverlappingCubes) {
@@ -566,6 +644,49 @@ TEST(SurfaceRuler, OpenTubeIsClosedByFans) {
   EXPECT_GT(shut.new_overlap_volume, 1e-3);
   EXPECT_NEAR(open.new_overlap_volume / shut.new_overlap_volume, 1, 0.003);
   EXPECT_EQ(open.new_buried_vertices, shut.new_buried_vertices);
+}
+
+TEST(SurfaceRuler, FansInsideTheBodyAreNoWayOut) {
+  // Open tubes wholly inside a box: the wall of the thin one pierces the fan in the wide one's end.
+  const Mesh tubes = test::join(test::make_tube(16, 6, 0.3f, 1.0f, false),
+                                test::moved(test::make_tube(16, 12, 0.1f, 1.0f, false), {0, 0.48f, 0}));
+  const Two two(gridded_box({-2, -2, -2}, {2, 2, 2}, 8), tubes);
+  const SurfaceRuler ruler(two.rest().view());
+  const std::vector<Vec3f> positions = two.frame({0, 0, 0});
+  const SurfaceMeasurements frame = ruler.measure(positions);
+  const std::size_t box_count = positions.size() - tubes.positions.size();
+  EXPECT_EQ(frame.new_buried_vertices, tubes.positions.size());
+  double expected = 0;
+  for (std::size_t v = box_count; v < positions.size(); ++v)
+    expected = std::max(expected, 2.0 - positions[v].cwiseAbs().maxCoeff());
+  EXPECT_GT(expected, 1.5);
+  EXPECT_NEAR(frame.depth.largest, expected, 1e-4);
+}
+
+TEST(SurfaceRuler, TooManyPairsAreUnknownNotNone) {
+  const Mesh cubes = test::join(test::make_cube(), test::moved(test::make_cube(), {1.1f, 0.6f, -0.3f}));
+  const SurfaceRuler all(cubes.view());
+  const std::size_t pairs = all.rest().intersecting_pairs;
+  ASSERT_GT(pairs, 5u);
+  EXPECT_TRUE(all.rest().pairs_known);
+  EXPECT_TRUE(all.measure(cubes.positions).new_pairs_known);
+  SurfaceRulerOptions options;
+  options.most_pairs = pairs;
+  EXPECT_TRUE(SurfaceRuler(cubes.view(), {}, options).rest().pairs_known);
+  options.most_pairs = pairs - 1;
+  const SurfaceRuler ruler(cubes.view(), {}, options);
+  EXPECT_FALSE(ruler.rest().pairs_known);
+  EXPECT_EQ(ruler.rest().caveats.size(), 1u);
+  EXPECT_EQ(ruler.rest().buried_vertices, all.rest().buried_vertices);
+  EXPECT_FALSE(ruler.measure(cubes.positions).pairs_known);
+  // A frame that could be counted by itself still has nothing to be compared with.
+  std::vector<Vec3f> apart = cubes.positions;
+  for (std::size_t v = 8; v < 16; ++v) apart[v] += Vec3f(5, 0, 0);
+  const SurfaceMeasurements frame = ruler.measure(apart);
+  EXPECT_TRUE(frame.pairs_known);
+  EXPECT_FALSE(frame.new_pairs_known);
+  EXPECT_EQ(frame.intersecting_pairs, 0u);
+  expect_all_finite(frame);
 }
 
 TEST(SurfaceRuler, StrayAndRepeatedCornersAreIgnored) {

@@ -1,6 +1,8 @@
 #include <sinew/picture/clay.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <gtest/gtest.h>
 #include <tbb/task_arena.h>
@@ -203,13 +205,39 @@ TEST(Clay, AnySizeAndPlaceOfTheModelGivesThePicture) {
 }
 
 TEST(Clay, BrokenNumbersAreLeftOut) {
-  Mesh sphere = test::make_icosphere(3);
-  const Camera camera = camera_for(sphere);
-  const DrawnSurface surface(sphere.view());
-  sphere.positions[17] = Vec3f(NAN, 0, 0);
-  sphere.positions[18] = Vec3f(0, INFINITY, 0);
-  const Image image = render_clay(surface, {sphere.positions, {}, false}, camera, small_picture());
-  EXPECT_LT(brightness(image.at(32, 32)), 245);
+  const Mesh closed = test::make_icosphere(3);
+  const Camera camera = camera_for(closed);
+  // Open at the back from the first, so that the hole in front does not change what counts as inside.
+  std::vector<Triangle> open;
+  for (const Triangle& f : closed.triangles)
+    if (closed.positions[f[0]].cast<double>().dot(camera.back) > -0.9) open.push_back(f);
+  const Mesh sphere = make_mesh(closed.positions, open);
+  // The two vertices nearest to the camera.
+  std::vector<std::uint32_t> order(sphere.positions.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return sphere.positions[a].cast<double>().dot(camera.back) >
+           sphere.positions[b].cast<double>().dot(camera.back);
+  });
+  std::vector<Vec3f> broken = sphere.positions;
+  broken[order[0]] = Vec3f(NAN, 0, 0);
+  broken[order[1]] = Vec3f(0, INFINITY, 0);
+  std::vector<Triangle> left;
+  for (const Triangle& f : sphere.triangles)
+    if (std::none_of(f.begin(), f.end(), [&](std::uint32_t v) { return v == order[0] || v == order[1]; }))
+      left.push_back(f);
+  ASSERT_LT(left.size() + 7, sphere.triangles.size());
+  const Image image = render_clay(DrawnSurface(sphere.view()), {broken, {}, false}, camera, small_picture());
+  const Image whole = picture_of(sphere, camera, small_picture());
+  const Image without = picture_of(make_mesh(sphere.positions, left), camera, small_picture());
+  // Through the hole one sees the backdrop, and nowhere else. (Normals at its rim differ.)
+  int holes = 0;
+  for (int y = 0; y < image.height; ++y)
+    for (int x = 0; x < image.width; ++x) {
+      EXPECT_EQ(image.at(x, y) == kWhite, without.at(x, y) == kWhite) << x << ", " << y;
+      holes += image.at(x, y) == kWhite && whole.at(x, y) != kWhite;
+    }
+  EXPECT_GT(holes, 50);
 }
 
 TEST(Clay, NothingToDrawIsAnError) {

@@ -65,6 +65,26 @@ TEST(ContactSheet, SideBySide) {
   EXPECT_EQ(captioned.at(39, 29), kColors[0]);
 }
 
+TEST(ContactSheet, SizesAreKnownBeforehand) {
+  const PixelSize tile{40, 30};
+  for (const int columns : {0, 1, 3, 20})
+    for (const char* title : {"", "title"})
+      for (const int count : {1, 5, 12}) {
+        SheetOptions options;
+        options.columns = columns;
+        options.title = title;
+        const Image sheet = contact_sheet(tiles(count), options);
+        const PixelSize size = contact_sheet_size(tile, static_cast<std::size_t>(count), options);
+        EXPECT_EQ(size.width, sheet.width) << columns << title << count;
+        EXPECT_EQ(size.height, sheet.height) << columns << title << count;
+      }
+  const Image three = side_by_side(tiles(3), 20);
+  EXPECT_EQ(side_by_side_size(tile, 3, 20).width, three.width);
+  EXPECT_EQ(side_by_side_size(tile, 3, 20).height, three.height);
+  EXPECT_EQ(with_caption_size(tile, 20).height, with_caption(Image(40, 30), "text", 20).height);
+  EXPECT_GT(contact_sheet_size({16384, 16384}, 400).height, 300000);
+}
+
 TEST(ContactSheet, NoPicturesIsAnError) {
   EXPECT_THROW(contact_sheet({}), Error);
   EXPECT_THROW(side_by_side({}), Error);

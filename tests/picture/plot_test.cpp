@@ -67,11 +67,21 @@ TEST(Plot, NothingToShowSaysSo) {
 }
 
 TEST(Plot, OddNumbersStayOnThePage) {
-  for (const std::vector<double>& y :
-       {std::vector<double>{5}, {0, 0, 0}, {-3, -3}, {1e300, -1e300}, {1e-300, 2e-300}}) {
+  for (const std::vector<double>& y : {std::vector<double>{5},
+                                       {0, 0, 0},
+                                       {-3, -3},
+                                       {1e300, -1e300},
+                                       {1e-300, 2e-300},
+                                       {100, std::nextafter(100.0, 200.0)},
+                                       {-1e9, -1e9 + 1e-6},
+                                       {1e16, 1e16 + 2}}) {
     LinePlot plot;
     plot.series = {{"a", {}, y}};
+    // As well along the other axis.
+    plot.series.push_back({"b", y, std::vector<double>(y.size(), 1.0)});
+    plot.y_from_zero = y[0] < 100;
     const std::string svg = line_plot_svg(plot);
+    EXPECT_LT(svg.size(), 20000u) << y[0];
     test::expect_well_formed(svg);
     EXPECT_EQ(svg.find("nan"), std::string::npos) << y[0];
     EXPECT_EQ(svg.find("inf"), std::string::npos) << y[0];
@@ -98,6 +108,30 @@ TEST(Plot, TicksAreRoundAndCoverTheRange) {
     EXPECT_GE(ticks.size(), 3u);
     EXPECT_LE(ticks.size(), 9u);
   }
+}
+
+TEST(Plot, TicksEndWhereRoundingSwallowsTheirSteps) {
+  for (const double low : {100.0, -100.0, 1e16, 1e-300})
+    for (const int ulps : {1, 2, 3, 10}) {
+      double high = low;
+      for (int i = 0; i < ulps; ++i) high = std::nextafter(high, 1e300);
+      const std::vector<double> ticks = nice_ticks(low, high, 5);
+      EXPECT_GE(ticks.size(), 2u);
+      EXPECT_LE(ticks.size(), 70u);
+      EXPECT_LT(ticks.front(), ticks.back());
+    }
+}
+
+TEST(Plot, LastLabelStaysOnThePage) {
+  LinePlot plot;
+  plot.log_x = true;
+  plot.series = {{"a", {1, 1e6}, {1, 2}}, {"b", {1, 900000}, {1, 2}}};
+  const std::string svg = line_plot_svg(plot);
+  const std::size_t label = svg.find(">1e+06<");
+  ASSERT_NE(label, std::string::npos);
+  const std::size_t element = svg.rfind("<text x=\"", label);
+  const double x = std::stod(svg.substr(element + 9));
+  EXPECT_LE(x + 5 * 6.6 / 2, plot.width);  // five characters about x
 }
 
 TEST(Plot, MarkupIsEscaped) {
