@@ -6,40 +6,19 @@
 #include <numbers>
 #include <string>
 
+#include <sinew/models/keys.h>
+
 namespace sinew {
 
 namespace {
 
 constexpr double kFramesPerSecond = 30;
-constexpr double kDegree = std::numbers::pi / 180;
 constexpr double kTurn = 2 * std::numbers::pi;
-
-double smooth(double x) {
-  x = std::clamp(x, 0.0, 1.0);
-  return x * x * (3 - 2 * x);
-}
-
-/// A value through keys at rising times, smooth in between; before and after them, the first and last.
-template <std::size_t Count>
-double through(const std::array<std::array<double, 2>, Count>& keys, double time) {
-  if (time <= keys[0][0]) return keys[0][1];
-  for (std::size_t k = 0; k + 1 < Count; ++k)
-    if (time <= keys[k + 1][0]) {
-      const double share = (time - keys[k][0]) / (keys[k + 1][0] - keys[k][0]);
-      return keys[k][1] + smooth(share) * (keys[k + 1][1] - keys[k][1]);
-    }
-  return keys.back()[1];
-}
 
 /// From 0 to 1 with these slopes at the ends.
 double eased(double share, double slope_0, double slope_1) {
   const double s = share, s2 = s * s, s3 = s2 * s;
   return (3 * s2 - 2 * s3) + slope_0 * (s3 - 2 * s2 + s) + slope_1 * (s3 - s2);
-}
-
-/// Positive takes the front end down, the heel forwards.
-Quatd about_x(double degrees) {
-  return Quatd(Eigen::AngleAxisd(degrees * kDegree, Vec3d::UnitX()));
 }
 
 class Actor {

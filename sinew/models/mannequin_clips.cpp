@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include <sinew/models/keys.h>
 #include <sinew/models/limbs.h>
 
 namespace sinew {
@@ -12,27 +13,7 @@ namespace sinew {
 namespace {
 
 constexpr double kFramesPerSecond = 30;
-constexpr double kDegree = std::numbers::pi / 180;
 
-double smooth(double x) {
-  x = std::clamp(x, 0.0, 1.0);
-  return x * x * (3 - 2 * x);
-}
-
-/// A value through keys at the given times (0 to 1, the last at 1), smooth in between.
-template <std::size_t Count>
-double through(const std::array<std::array<double, 2>, Count>& keys, double time) {
-  for (std::size_t k = 0; k + 1 < Count; ++k)
-    if (time <= keys[k + 1][0]) {
-      const double share = (time - keys[k][0]) / (keys[k + 1][0] - keys[k][0]);
-      return keys[k][1] + smooth(share) * (keys[k + 1][1] - keys[k][1]);
-    }
-  return keys.back()[1];
-}
-
-Quatd about_x(double degrees) {
-  return Quatd(Eigen::AngleAxisd(degrees * kDegree, Vec3d::UnitX()));
-}
 Quatd about_z(double degrees) {
   return Quatd(Eigen::AngleAxisd(degrees * kDegree, Vec3d::UnitZ()));
 }
