@@ -10,6 +10,7 @@
 
 #include <sinew/core/error.h>
 #include <sinew/core/parallel.h>
+#include <sinew/geometry/embree_handles.h>
 
 namespace sinew {
 
@@ -25,15 +26,6 @@ constexpr double kBoxMargin = 1e-5;
 constexpr double kFarAway = 1e6;
 
 constexpr std::size_t kBatchBlock = 64;
-
-struct CloseDevice {
-  void operator()(RTCDevice device) const { rtcReleaseDevice(device); }
-};
-struct CloseScene {
-  void operator()(RTCScene scene) const { rtcReleaseScene(scene); }
-};
-using Device = std::unique_ptr<RTCDeviceTy, CloseDevice>;
-using EmbreeScene = std::unique_ptr<RTCSceneTy, CloseScene>;
 
 struct FoundHit {
   std::uint32_t triangle;
@@ -220,7 +212,7 @@ struct SurfaceQuery::Scene {
   std::vector<Triangle> triangles;
   double scale = 1;
   Eigen::AlignedBox3d box;  // at unit size, with a margin
-  Device device;
+  EmbreeDevice device;
   EmbreeScene scene;
 };
 

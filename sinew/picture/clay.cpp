@@ -13,6 +13,7 @@
 
 #include <sinew/core/error.h>
 #include <sinew/core/parallel.h>
+#include <sinew/geometry/embree_handles.h>
 #include <sinew/picture/strokes.h>
 
 namespace sinew {
@@ -43,15 +44,6 @@ struct QualitySettings {
 };
 constexpr QualitySettings kDraft{8, 4, 4};
 constexpr QualitySettings kFinal{32, 16, 8};
-
-struct CloseDevice {
-  void operator()(RTCDevice device) const { rtcReleaseDevice(device); }
-};
-struct CloseScene {
-  void operator()(RTCScene scene) const { rtcReleaseScene(scene); }
-};
-using Device = std::unique_ptr<RTCDeviceTy, CloseDevice>;
-using EmbreeScene = std::unique_ptr<RTCSceneTy, CloseScene>;
 
 // The first two dimensions of Sobol's sequence: each aligned block of 2^k points is spread evenly by itself.
 std::array<float, 2> sobol(std::uint32_t i) {
@@ -215,7 +207,7 @@ class Painter {
   Vec3f clay_, back_color_, backdrop_top_, backdrop_bottom_;
   std::vector<PixelLight> lights_;
   std::vector<Light> smoothed_;
-  Device device_;
+  EmbreeDevice device_;
   EmbreeScene scene_;
   EmbreeScene bones_;
   std::vector<Vec3f> bone_colors_;  // of the octahedra's faces, then of the balls
