@@ -19,6 +19,7 @@
 #include <sinew/picture/plot.h>
 #include <sinew/version.h>
 
+#include "apps/cli/bench_binding.h"
 #include "apps/cli/bench_kernels.h"
 #include "apps/cli/bench_methods.h"
 #include "apps/cli/progress_bar.h"
@@ -31,10 +32,19 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kKernelVertices[] = {30000, 500000};
-constexpr double kKernelSeconds = 3, kMethodSeconds = 6;  // per case, unless --repeats says otherwise
+// As many vertices as the human of the published figures, and more.
+constexpr std::size_t kBindingVertices[] = {13380, 172974};
+// Only for who asks for it: making the character takes minutes.
+constexpr std::size_t kLargeBindingVertices = 1000000;
+constexpr double kKernelSeconds = 3, kMethodSeconds = 6,
+                 kBindingSeconds = 8;  // per case, unless --repeats says otherwise
 
 std::string kernel_case(std::size_t vertices) {
   return fmt::format("kernels {}", vertices);
+}
+
+std::string binding_case(std::size_t vertices) {
+  return fmt::format("bind mannequin {}", vertices);
 }
 
 std::string processor_name() {
@@ -133,6 +143,18 @@ Json to_json(const KernelRun& run) {
           {"hash", hash_text(run.hash)}};
 }
 
+Json to_json(const BindingRun& run) {
+  return {{"case", binding_case(run.vertices)},
+          {"vertices", run.vertices},
+          {"joints", run.joints},
+          {"threads", run.threads},
+          {"ms", run.timing.median * 1e3},
+          {"ms_fastest", run.timing.fastest * 1e3},
+          {"us_per_vertex", run.timing.median / static_cast<double>(run.vertices) * 1e6},
+          {"repeats", run.timing.repeats},
+          {"hash", hash_text(run.hash)}};
+}
+
 void print(const CaseResult& result) {
   const MethodCase& what = result.what;
   fmt::print("\n{}: {} vertices, {} joints, clip '{}' of {} frames", what.name, what.vertices, result.joints,
@@ -146,6 +168,16 @@ void print(const CaseResult& result) {
                run.method, output_name(run), run.threads, run.setup_seconds * 1e3, run.frame.median * 1e3,
                run.nanoseconds_per_vertex, run.ratio_to_lbs, static_cast<double>(run.character_bytes) / 1e6,
                static_cast<double>(run.performer_bytes) / 1e6, hash_text(run.hash));
+  std::fflush(stdout);
+}
+
+void print(const std::vector<BindingRun>& runs) {
+  fmt::print("\n{}: bones and heat weights, {} joints; median of {}\n", binding_case(runs[0].vertices),
+             runs[0].joints, runs[0].timing.repeats);
+  fmt::print("  {:>7} {:>10} {:>12}   {}\n", "threads", "ms", "us/vertex", "hash");
+  for (const BindingRun& run : runs)
+    fmt::print("  {:>7} {:>10.2f} {:>12.3f}   {}\n", run.threads, run.timing.median * 1e3,
+               run.timing.median / static_cast<double>(run.vertices) * 1e6, hash_text(run.hash));
   std::fflush(stdout);
 }
 
@@ -209,6 +241,11 @@ void check_hashes(const std::vector<KernelRun>& runs) {
         fail_on_different_results(kernel_case(a.vertices), a.method);
 }
 
+void check_hashes(const std::vector<BindingRun>& runs) {
+  for (const BindingRun& run : runs)
+    if (run.hash != runs[0].hash) fail_on_different_results(binding_case(run.vertices), "heat");
+}
+
 }  // namespace
 
 int run_bench(const BenchOptions& options) {
@@ -226,7 +263,14 @@ int run_bench(const BenchOptions& options) {
     if (wanted(kernel_case(vertices))) kernel_sizes.push_back(vertices);
     names += fmt::format("{}{}", kernel_case(vertices), vertices == kKernelVertices[1] ? "" : ", ");
   }
-  if (cases.empty() && kernel_sizes.empty())
+  std::vector<std::size_t> binding_sizes;
+  for (const std::size_t vertices : kBindingVertices) {
+    if (wanted(binding_case(vertices))) binding_sizes.push_back(vertices);
+    names += ", " + binding_case(vertices);
+  }
+  names += ", " + binding_case(kLargeBindingVertices) + " (takes minutes; by its whole name only)";
+  if (options.filter == binding_case(kLargeBindingVertices)) binding_sizes.push_back(kLargeBindingVertices);
+  if (cases.empty() && kernel_sizes.empty() && binding_sizes.empty())
     throw Error(
         fmt::format("--filter {}: no case has that in its name; there are: {}", options.filter, names));
   std::optional<AtomicFile> plot;  // opened now, so that no timing is lost to a wrong path
@@ -243,20 +287,26 @@ int run_bench(const BenchOptions& options) {
   Json report = machine();
   report["cases"] = Json::array();
   report["kernels"] = Json::array();
+  report["binding"] = Json::array();
   if (!options.json)
     fmt::print("sinew {} on {} ({} threads), {}, {}\n", SINEW_VERSION, processor_name(),
                std::thread::hardware_concurrency(), simd_target(), report["compiler"].get<std::string>());
 
   std::map<std::pair<std::string_view, std::size_t>, Scene> scenes;
+  const auto scene_of = [&](std::string_view model, std::size_t vertices,
+                            const std::string& name) -> const Scene& {
+    Scene& scene = scenes[{model, vertices}];
+    if (scene.meshes.empty()) {
+      ModelOptions model_options;
+      model_options.vertices = vertices;
+      scene = make_model(model, model_options, progress_bar(name + ": model")).scene;
+    }
+    return scene;
+  };
   std::vector<CaseResult> results;
   for (const MethodCase& what : cases) {
     const std::string name(what.name);
-    Scene& scene = scenes[{what.model, what.vertices}];
-    if (scene.meshes.empty()) {
-      ModelOptions model;
-      model.vertices = what.vertices;
-      scene = make_model(what.model, model, progress_bar(name + ": model")).scene;
-    }
+    const Scene& scene = scene_of(what.model, what.vertices, name);
     results.push_back(
         bench_methods(what, scene, {options.repeats, kMethodSeconds}, progress_bar(name + ": timing")));
     report["cases"].push_back(to_json(results.back()));
@@ -269,6 +319,15 @@ int run_bench(const BenchOptions& options) {
     for (const KernelRun& run : runs) report["kernels"].push_back(to_json(run));
     if (!options.json) print(runs);
     kernels.insert(kernels.end(), runs.begin(), runs.end());
+  }
+
+  std::vector<std::vector<BindingRun>> bindings;
+  for (const std::size_t vertices : binding_sizes) {
+    const std::string name = binding_case(vertices);
+    bindings.push_back(bench_binding(scene_of("mannequin", vertices, name),
+                                     {options.repeats, kBindingSeconds}, progress_bar(name + ": timing")));
+    for (const BindingRun& run : bindings.back()) report["binding"].push_back(to_json(run));
+    if (!options.json) print(bindings.back());
   }
 
   const double others = share_of_others(start);
@@ -285,6 +344,7 @@ int run_bench(const BenchOptions& options) {
   }
   for (const CaseResult& result : results) check_hashes(result);
   check_hashes(kernels);
+  for (const std::vector<BindingRun>& runs : bindings) check_hashes(runs);
   return 0;
 }
 

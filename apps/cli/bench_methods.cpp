@@ -102,8 +102,8 @@ class Stage {
     for (const auto& performer : performers_) performer->reset();
     const int last = poses.count() / 2;
     for (int frame = std::max(0, last - 3); frame <= last; ++frame) perform(poses, frame);
-    run.hash = hash_of({});
-    run.normals_hash = run.normals ? hash_of({}) : 0;
+    run.hash = hash_of(std::span<const Vec3f>{});
+    run.normals_hash = run.normals ? hash_of(std::span<const Vec3f>{}) : 0;
     for (const auto& performer : performers_)
       for (std::size_t m = 0; m < character_->meshes().size(); ++m) {
         run.hash = hash_of(performer->positions(m), run.hash);

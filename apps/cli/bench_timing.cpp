@@ -30,9 +30,8 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-std::uint64_t hash_of(std::span<const Vec3f> values, std::uint64_t hash) {
-  const auto* bytes = reinterpret_cast<const unsigned char*>(values.data());
-  for (std::size_t i = 0; i < values.size_bytes(); ++i) hash = (hash ^ bytes[i]) * 0x100000001b3u;
+std::uint64_t hash_of(std::span<const std::byte> bytes, std::uint64_t hash) {
+  for (const std::byte byte : bytes) hash = (hash ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3u;
   return hash;
 }
 

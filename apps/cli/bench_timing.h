@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -42,8 +43,11 @@ std::vector<Timing> time_in_turns(std::span<const Contestant> contestants, const
 /// The middle one; of an even number, the higher of the two.
 double median(std::vector<double> values);
 
-/// FNV-1a over the bytes: the same vectors, the same number. Goes on from `hash`.
-std::uint64_t hash_of(std::span<const Vec3f> values, std::uint64_t hash = 0xcbf29ce484222325u);
+/// FNV-1a: the same bytes, the same number. Goes on from `hash`.
+std::uint64_t hash_of(std::span<const std::byte> bytes, std::uint64_t hash = 0xcbf29ce484222325u);
+inline std::uint64_t hash_of(std::span<const Vec3f> values, std::uint64_t hash = 0xcbf29ce484222325u) {
+  return hash_of(std::as_bytes(values), hash);
+}
 
 /// 16 hexadecimal digits.
 std::string hash_text(std::uint64_t hash);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <sinew/geometry/mesh.h>
+#include <sinew/geometry/ray_query.h>
 
 namespace sinew {
 
@@ -17,5 +18,17 @@ std::vector<std::uint8_t> outward_reversals(const MeshView& mesh);
 /// One area-weighted unit normal per vertex, of the triangles as outward_reversals() turns them; zero where a
 /// vertex has no triangle with area, or they cancel out.
 std::vector<Vec3d> outward_normals(const MeshView& mesh, const std::vector<std::uint8_t>& reversals);
+
+/// A surface with its inside known, for rays: what binding asks again and again, made once.
+struct OrientedSurface {
+  SurfaceQuery query;
+  std::vector<std::uint8_t> reversed;  ///< outward_reversals()
+
+  /// Copies what it needs of the mesh. Throws Error when a position that a triangle uses is not finite.
+  explicit OrientedSurface(const MeshView& mesh) : query(mesh), reversed(outward_reversals(mesh)) {}
+
+  /// Whether a ray that made this hit leaves the flesh there.
+  bool leaves(const RayHit& hit) const { return hit.from_front == (reversed[hit.triangle] != 0); }
+};
 
 }  // namespace sinew

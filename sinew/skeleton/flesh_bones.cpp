@@ -5,9 +5,6 @@
 #include <cmath>
 #include <map>
 
-#include <sinew/geometry/orientation.h>
-#include <sinew/geometry/ray_query.h>
-
 namespace sinew {
 
 namespace {
@@ -27,16 +24,15 @@ double radians(double degrees) {
   return degrees * M_PI / 180;
 }
 
-/// Rays in a surface that may be wound the wrong way round.
 class Flesh {
  public:
-  explicit Flesh(const MeshView& surface) : query_(surface), reversed_(outward_reversals(surface)) {}
+  explicit Flesh(const OrientedSurface& surface) : surface_(surface) {}
 
   /// How far the flesh goes from a point in it; 0 from points outside.
   double reach(const Vec3d& from, const Vec3d& direction) const {
     const std::optional<RayHit> hit =
-        query_.first_hit({.origin = from.cast<float>(), .direction = direction.cast<float>()});
-    if (!hit || hit->from_front != (reversed_[hit->triangle] != 0)) return 0;
+        surface_.query.first_hit({.origin = from.cast<float>(), .direction = direction.cast<float>()});
+    if (!hit || !surface_.leaves(*hit)) return 0;
     return (hit->position.cast<double>() - from).norm();
   }
 
@@ -65,8 +61,7 @@ class Flesh {
   }
 
  private:
-  SurfaceQuery query_;
-  std::vector<std::uint8_t> reversed_;
+  const OrientedSurface& surface_;
 };
 
 }  // namespace
@@ -96,7 +91,7 @@ BoneAxis find_bone_axis(std::span<const Bone> bones, std::span<const Affine3d> w
 }
 
 std::vector<Bone> bones_in_flesh(const Skeleton& skeleton, std::span<const Affine3d> world_from_joint,
-                                 const MeshView& surface) {
+                                 const OrientedSurface& surface) {
   assert(world_from_joint.size() == skeleton.size());
   const Flesh flesh(surface);
   const std::vector<Bone> plain = derive_bones(skeleton, world_from_joint);

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include <sinew/geometry/mesh.h>
+#include <sinew/geometry/orientation.h>
 #include <sinew/skeleton/bones.h>
 #include <sinew/skeleton/skeleton.h>
 
@@ -32,8 +32,8 @@ BoneAxis find_bone_axis(std::span<const Bone> bones, std::span<const Affine3d> w
 ///   the same axis when none of them lies there and the flesh goes on: the skull.
 ///   Its leaves, when there is no axis to tell their direction, stay short.
 /// Bones outside of the surface come out as from derive_bones(). Surfaces that face inwards are understood
-/// (geometry/orientation.h). Positions must be finite; `world_from_joint` has one entry per joint.
+/// (geometry/orientation.h). `world_from_joint` has one entry per joint.
 std::vector<Bone> bones_in_flesh(const Skeleton& skeleton, std::span<const Affine3d> world_from_joint,
-                                 const MeshView& surface);
+                                 const OrientedSurface& surface);
 
 }  // namespace sinew

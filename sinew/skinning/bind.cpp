@@ -105,13 +105,13 @@ SkinWeights finish_rows(const SkinWeights& weights, const BindOptions& options) 
 }  // namespace
 
 SkinWeights bind_surface(const MeshView& surface, std::span<const Bone> bones, const BindOptions& options,
-                         BindReport* report) {
+                         BindReport* report, const OrientedSurface* oriented) {
   check(surface, bones, options);
   BindReport facts;
   HeatReport heat;
   SkinWeights weights = options.method == BindMethod::envelope
                             ? envelope_weights(surface.positions, bones)
-                            : heat_weights(surface, bones, {.sharpness = options.sharpness}, &heat);
+                            : heat_weights(surface, bones, {.sharpness = options.sharpness}, &heat, oriented);
   if (options.method == BindMethod::rigid) weights = strongest_only(weights);
   if (options.smooth > 0) weights = smooth_rows(surface, weights, options.smooth);
   if (options.symmetry) {

@@ -52,8 +52,10 @@ struct BindReport {
 /// most `influences` long. Joint numbers are Bone::joint. Copes with non-manifold edges, borders, duplicate
 /// and degenerate triangles, pieces that see no bone, bones outside of the surface, any scale. `surface` is
 /// welded (geometry/weld.h): what is split at seams counts as cut there. Throws Error when there is no bone,
-/// a position or bone is not finite, an option is out of range, or the locked rows do not fit.
+/// a position or bone is not finite, an option is out of range, or the locked rows do not fit. `oriented` is
+/// of the surface, for callers that have it already.
 SkinWeights bind_surface(const MeshView& surface, std::span<const Bone> bones,
-                         const BindOptions& options = {}, BindReport* report = nullptr);
+                         const BindOptions& options = {}, BindReport* report = nullptr,
+                         const OrientedSurface* oriented = nullptr);
 
 }  // namespace sinew

@@ -24,44 +24,80 @@ constexpr float kEnds = 1e-3f;
 constexpr double kSmallestDistance = 1e-3;
 constexpr std::size_t kBlock = 256;
 
-struct NearPoint {
-  Vec3d point;
-  double distance;
-  double score;  ///< the distance as it counts, visibility left aside
+/// The bones as the search reads them: number after number, so that the compiler can take several at once.
+struct BoneTable {
+  std::vector<double> head[3], along[3];       ///< along: head to tail
+  std::vector<double> inverse_squared_length;  ///< 0 for bones without length
+  std::vector<double> penalty;                 ///< for lying outside, squared
+
+  BoneTable(std::span<const Bone> bones, std::span<const std::uint8_t> outside) {
+    for (std::size_t b = 0; b < bones.size(); ++b) {
+      const Vec3d way = bones[b].tail - bones[b].head;
+      for (int i = 0; i < 3; ++i) {
+        head[i].push_back(bones[b].head[i]);
+        along[i].push_back(way[i]);
+      }
+      const double squared_length = way.squaredNorm();
+      inverse_squared_length.push_back(squared_length > 0 ? 1 / squared_length : 0);
+      penalty.push_back(outside[b] != 0 ? kOutsideBone * kOutsideBone : 1);
+    }
+  }
+  std::size_t size() const { return penalty.size(); }
 };
 
-NearPoint nearest_on_bone(const Bone& bone, const Vec3d& p, const Vec3d& normal, double outside) {
-  const Vec3d along = bone.tail - bone.head;
-  const double squared_length = along.squaredNorm();
-  const double raw = squared_length > 0 ? (p - bone.head).dot(along) / squared_length : 0;
-  const double t = std::clamp(raw, 0.0, 1.0);
-  const Vec3d point = bone.head + t * along;
-  const double distance = (point - p).norm();
-  const double past = (raw - t) * std::sqrt(squared_length);
-  double score = outside * std::sqrt(distance * distance + (kPastEnds * kPastEnds - 1) * past * past);
+/// Where a vertex's way to a bone ends, and how far that is.
+struct NearPoint {
+  std::uint32_t bone;
+  Vec3d way;        ///< from the vertex
+  double distance;  ///< metres
+  double score;     ///< the distance as it counts, visibility left aside
+};
+
+/// The squares of distances as they count, facing and visibility left aside: never more than the score's.
+void least_scores(const BoneTable& bones, const Vec3d& p, std::span<double> squared) {
+  const double x = p.x(), y = p.y(), z = p.z();
+  for (std::size_t b = 0; b < squared.size(); ++b) {
+    const double px = x - bones.head[0][b], py = y - bones.head[1][b], pz = z - bones.head[2][b];
+    const double ax = bones.along[0][b], ay = bones.along[1][b], az = bones.along[2][b];
+    const double t =
+        std::min(1.0, std::max(0.0, (px * ax + py * ay + pz * az) * bones.inverse_squared_length[b]));
+    const double dx = px - t * ax, dy = py - t * ay, dz = pz - t * az;
+    squared[b] = bones.penalty[b] * (dx * dx + dy * dy + dz * dz);
+  }
+}
+
+NearPoint near_point(const BoneTable& bones, std::size_t b, const Vec3d& p, const Vec3d& normal) {
+  const Vec3d from_head = p - Vec3d(bones.head[0][b], bones.head[1][b], bones.head[2][b]);
+  const Vec3d along(bones.along[0][b], bones.along[1][b], bones.along[2][b]);
+  const double raw = from_head.dot(along) * bones.inverse_squared_length[b];
+  const double t = std::min(1.0, std::max(0.0, raw));
+  const Vec3d way = t * along - from_head;
+  const double squared_past = (raw - t) * (raw - t) * along.squaredNorm();
+  const double distance = way.norm();
+  double score =
+      std::sqrt(bones.penalty[b] * (distance * distance + (kPastEnds * kPastEnds - 1) * squared_past));
   if (distance > 0 && !normal.isZero()) {
-    const double facing = 0.5 * (1 - normal.dot(point - p) / distance);
+    const double facing = 0.5 * (1 - normal.dot(way) / distance);
     score /= std::max(kLeastFacing, facing * facing);
   }
-  return {point, distance, score};
+  return {static_cast<std::uint32_t>(b), way, distance, score};
 }
 
 /// What share of the way to a bone lies outside of the flesh.
-double outside_share(const SurfaceQuery& query, std::span<const std::uint8_t> reversed, const Ray& ray,
-                     bool starts_inside) {
-  const std::vector<RayHit> hits = query.all_hits(ray);
+double outside_share(const OrientedSurface& surface, const Ray& ray, bool starts_inside) {
+  const std::vector<RayHit> hits = surface.query.all_hits(ray);
   double outside = 0, last = 0;
   bool inside = starts_inside;
   for (const RayHit& hit : hits) {
     if (!inside) outside += hit.t - last;
     last = hit.t;
-    inside = hit.from_front != (reversed[hit.triangle] != 0);
+    inside = !surface.leaves(hit);
   }
   if (!inside) outside += 1 - last;
   return outside;
 }
 
-bool is_outside(const Bone& bone, const SurfaceQuery& query, std::span<const std::uint8_t> reversed) {
+bool is_outside(const Bone& bone, const OrientedSurface& surface) {
   constexpr int kSamples = 8;
   const Vec3f directions[] = {{1, 0.1f, 0.05f}, {-0.1f, 1, 0.07f}, {0.03f, -0.12f, 1}};
   int inside = 0;
@@ -70,8 +106,8 @@ bool is_outside(const Bone& bone, const SurfaceQuery& query, std::span<const std
     int votes = 0;
     for (const Vec3f& direction : directions) {
       const std::optional<RayHit> hit =
-          query.first_hit({.origin = point.cast<float>(), .direction = direction});
-      if (hit && hit->from_front == (reversed[hit->triangle] != 0)) ++votes;
+          surface.query.first_hit({.origin = point.cast<float>(), .direction = direction});
+      if (hit && surface.leaves(*hit)) ++votes;
     }
     if (votes >= 2) ++inside;
   }
@@ -81,60 +117,70 @@ bool is_outside(const Bone& bone, const SurfaceQuery& query, std::span<const std
 }  // namespace
 
 HeatSources find_heat_sources(std::span<const Vec3f> positions, std::span<const Vec3d> normals,
-                              const SurfaceQuery& query, std::span<const std::uint8_t> reversed,
-                              std::span<const Bone> bones) {
+                              const OrientedSurface& surface, std::span<const Bone> bones) {
   assert(!bones.empty() && normals.size() == positions.size());
   HeatSources sources;
   sources.vertices.resize(positions.size());
   sources.bone_is_outside.resize(bones.size());
   parallel_blocks(bones.size(), 8, [&](std::size_t begin, std::size_t end) {
     for (std::size_t b = begin; b < end; ++b)
-      sources.bone_is_outside[b] = is_outside(bones[b], query, reversed) ? 1 : 0;
+      sources.bone_is_outside[b] = is_outside(bones[b], surface) ? 1 : 0;
   });
   Eigen::AlignedBox3d box;
   for (const Vec3f& p : positions) box.extend(p.cast<double>());
   const double size = box.isEmpty() ? 0 : box.diagonal().norm();
   const double smallest = std::max(kSmallestDistance * size, 1e-100);
 
+  const BoneTable table(bones, sources.bone_is_outside);
   parallel_blocks(positions.size(), kBlock, [&](std::size_t begin, std::size_t end) {
-    std::vector<NearPoint> near(bones.size());
-    std::vector<std::uint32_t> order(bones.size());
+    std::vector<double> least(bones.size());
+    std::vector<NearPoint> candidates;
     for (std::size_t v = begin; v < end; ++v) {
       const Vec3d p = positions[v].cast<double>();
-      for (std::size_t b = 0; b < bones.size(); ++b) {
-        near[b] =
-            nearest_on_bone(bones[b], p, normals[v], sources.bone_is_outside[b] != 0 ? kOutsideBone : 1);
-        order[b] = static_cast<std::uint32_t>(b);
-      }
-      HeatSources::Vertex& vertex = sources.vertices[v];
-      // Nearest first, lazily: mostly the first is it. What is hidden moves back, so all that could still
-      // be equally near are looked at.
+      least_scores(table, p, least);
+      // The least score of all, then whatever could still turn out as near: what is hidden moves back by up
+      // to a factor.
+      double first = std::numeric_limits<double>::infinity();
+      for (std::size_t b = 0; b < bones.size(); ++b)
+        if (least[b] < first * first) first = std::min(first, near_point(table, b, p, normals[v]).score);
       double best = std::numeric_limits<double>::infinity();
-      const auto farther = [&](std::uint32_t a, std::uint32_t b) {
-        return near[a].score != near[b].score ? near[a].score > near[b].score : a > b;
-      };
-      std::make_heap(order.begin(), order.end(), farther);
-      for (auto last = order.end(); last != order.begin(); --last) {
-        const std::uint32_t b = order.front();
-        if (near[b].score > best * (1 + kEquallyNear)) break;
-        std::pop_heap(order.begin(), last, farther);
-        double score = near[b].score;
-        const Vec3d way = near[b].point - p;
-        const Ray ray{
-            .origin = positions[v], .direction = way.cast<float>(), .t_near = kEnds, .t_far = 1 - kEnds};
-        const bool hidden = near[b].distance > 0 && query.occluded(ray);
-        if (hidden) score *= 1 + kOutsideWay * outside_share(query, reversed, ray, normals[v].dot(way) < 0);
-        if (score > best * (1 + kEquallyNear)) continue;
-        const auto joint = static_cast<std::uint32_t>(bones[b].joint);
-        if (score < best * (1 - kEquallyNear)) vertex.count = 0;
-        if (score < best) {
-          best = score;
-          vertex.sees_bone = !hidden;
-          vertex.distance = std::max(near[b].distance, smallest);
+      HeatSources::Vertex& vertex = sources.vertices[v];
+      double looked_at = -1, reach = first * (1 + kEquallyNear);
+      while (true) {
+        candidates.clear();
+        for (std::size_t b = 0; b < bones.size(); ++b)
+          if (least[b] <= reach * reach) {
+            const NearPoint near = near_point(table, b, p, normals[v]);
+            if (near.score <= reach && near.score > looked_at) candidates.push_back(near);
+          }
+        std::sort(candidates.begin(), candidates.end(), [](const NearPoint& a, const NearPoint& b) {
+          return a.score != b.score ? a.score < b.score : a.bone < b.bone;
+        });
+        for (const NearPoint& near : candidates) {
+          if (near.score > best * (1 + kEquallyNear)) break;
+          double score = near.score;
+          const Ray ray{.origin = positions[v],
+                        .direction = near.way.cast<float>(),
+                        .t_near = kEnds,
+                        .t_far = 1 - kEnds};
+          const bool hidden = near.distance > 0 && surface.query.occluded(ray);
+          if (hidden) score *= 1 + kOutsideWay * outside_share(surface, ray, normals[v].dot(near.way) < 0);
+          if (score > best * (1 + kEquallyNear)) continue;
+          if (score < best * (1 - kEquallyNear)) vertex.count = 0;
+          if (score < best) {
+            best = score;
+            vertex.sees_bone = !hidden;
+            vertex.distance = std::max(near.distance, smallest);
+          }
+          const auto joint = static_cast<std::uint32_t>(bones[near.bone].joint);
+          const auto known = vertex.joints.begin() + vertex.count;
+          if (vertex.count < HeatSources::kMostEqual &&
+              std::find(vertex.joints.begin(), known, joint) == known)
+            vertex.joints[vertex.count++] = joint;
         }
-        const auto known = vertex.joints.begin() + vertex.count;
-        if (vertex.count < HeatSources::kMostEqual && std::find(vertex.joints.begin(), known, joint) == known)
-          vertex.joints[vertex.count++] = joint;
+        if (reach >= best * (1 + kEquallyNear)) break;
+        looked_at = reach;
+        reach = best * (1 + kEquallyNear);
       }
     }
   });

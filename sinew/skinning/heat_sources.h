@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include <sinew/geometry/ray_query.h>
+#include <sinew/geometry/orientation.h>
 #include <sinew/skeleton/bones.h>
 
 namespace sinew {
@@ -35,11 +35,9 @@ struct HeatSources {
 ///   vertices behind a mouth see none at all.
 /// - Bones that lie outside for the most part are four times as far.
 ///
-/// `normals` point outwards, `reversed` tells which triangles do not (geometry/orientation.h); `query` is of
-/// the surface. There is at least one bone; all numbers are finite. The result depends neither on the scale
-/// nor on the number of threads.
+/// `normals` point outwards (geometry/orientation.h). There is at least one bone; all numbers are finite. The
+/// result depends neither on the scale nor on the number of threads.
 HeatSources find_heat_sources(std::span<const Vec3f> positions, std::span<const Vec3d> normals,
-                              const SurfaceQuery& query, std::span<const std::uint8_t> reversed,
-                              std::span<const Bone> bones);
+                              const OrientedSurface& surface, std::span<const Bone> bones);
 
 }  // namespace sinew

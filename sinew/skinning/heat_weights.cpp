@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <optional>
 
 #include <sinew/core/parallel.h>
 #include <sinew/geometry/intrinsic_laplacian.h>
-#include <sinew/geometry/orientation.h>
 #include <sinew/geometry/sparse_cholesky.h>
 #include <sinew/skinning/heat_sources.h>
 #include <sinew/skinning/row_diffusion.h>
@@ -145,18 +145,16 @@ struct Link {
 }  // namespace
 
 SkinWeights heat_weights(const MeshView& surface, std::span<const Bone> bones, const HeatOptions& options,
-                         HeatReport* report) {
+                         HeatReport* report, const OrientedSurface* oriented) {
   assert(!bones.empty());
   const std::size_t count = surface.positions.size();
   const IntrinsicLaplacian intrinsic = intrinsic_laplacian(surface);
-  const std::vector<std::uint8_t> reversed = outward_reversals(surface);
-  const std::vector<Vec3d> normals = outward_normals(surface, reversed);
   const Components components = connected_parts(surface);
-  HeatSources sources;
-  {
-    const SurfaceQuery query(surface);
-    sources = find_heat_sources(surface.positions, normals, query, reversed, bones);
-  }
+  std::optional<OrientedSurface> own;
+  if (oriented == nullptr) oriented = &own.emplace(surface);
+  const HeatSources sources =
+      find_heat_sources(surface.positions, outward_normals(surface, oriented->reversed), *oriented, bones);
+  own.reset();
 
   // Joints in the order of their numbers; a slot is a place in this list.
   std::vector<std::uint32_t> joints;

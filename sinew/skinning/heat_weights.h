@@ -3,6 +3,7 @@
 #include <span>
 
 #include <sinew/geometry/mesh.h>
+#include <sinew/geometry/orientation.h>
 #include <sinew/skeleton/bones.h>
 #include <sinew/skinning/weights.h>
 
@@ -45,8 +46,10 @@ struct HeatReport {
 /// - Rows are sharpened at the end, see HeatOptions.
 ///
 /// Rows are whole, heaviest first, and sum to 1; weights below a thousandth are dropped. Joint numbers are
-/// Bone::joint. There is at least one bone; positions and bones are finite.
+/// Bone::joint. There is at least one bone; positions and bones are finite. `oriented` is of the surface, for
+/// callers that have it already.
 SkinWeights heat_weights(const MeshView& surface, std::span<const Bone> bones,
-                         const HeatOptions& options = {}, HeatReport* report = nullptr);
+                         const HeatOptions& options = {}, HeatReport* report = nullptr,
+                         const OrientedSurface* oriented = nullptr);
 
 }  // namespace sinew

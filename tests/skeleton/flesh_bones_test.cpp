@@ -61,21 +61,23 @@ TEST(FleshBones, ALeafGoesWhereTheFleshGoes) {
   // A foot: the ankle's bone slopes down to the ball; straight on lies the sole, ahead the toes.
   const Skeleton skeleton{{joint("ankle", -1, {0, 0.1f, 0}), joint("ball", 0, {0, -0.07f, 0.12f})}};
   const Mesh foot = box({0, 0.06f, 0.1f}, {0.1f, 0.12f, 0.3f});  // sole at 0, toes at 0.25
-  const std::vector<Bone> bones = bones_in_flesh(skeleton, world(skeleton), foot.view());
+  const std::vector<Bone> bones = bones_in_flesh(skeleton, world(skeleton), OrientedSurface(foot.view()));
   const Bone& toes = bone_of(bones, 1, -1);
   EXPECT_NEAR(toes.tail.z(), 0.25, 1e-5);  // reaches the toes
   EXPECT_GT(toes.tail.y(), 1e-4);          // not through the sole
   Mesh inside_out = foot;
   for (Triangle& f : inside_out.triangles) std::swap(f[1], f[2]);
   EXPECT_NEAR(
-      (bone_of(bones_in_flesh(skeleton, world(skeleton), inside_out.view()), 1, -1).tail - toes.tail).norm(),
+      (bone_of(bones_in_flesh(skeleton, world(skeleton), OrientedSurface(inside_out.view())), 1, -1).tail -
+       toes.tail)
+          .norm(),
       0, 1e-6);
 }
 
 TEST(FleshBones, StraightLeavesStayStraight) {
   const Skeleton skeleton{{joint("a", -1, {0, 0, 0}), joint("b", 0, {0, 0.5f, 0})}};
   const Mesh tube = test::make_tube(24, 10, 0.1f, 1.0f, true);
-  const Bone leaf = bone_of(bones_in_flesh(skeleton, world(skeleton), tube.view()), 1, -1);
+  const Bone leaf = bone_of(bones_in_flesh(skeleton, world(skeleton), OrientedSurface(tube.view())), 1, -1);
   EXPECT_NEAR((leaf.tail - Vec3d(0, 1, 0)).norm(), 0, 1e-5);
 }
 
@@ -83,7 +85,7 @@ TEST(FleshBones, AHeadWithAJawHasASkull) {
   const Skeleton skeleton{{joint("neck", -1, {0, 0, 0}), joint("head", 0, {0, 0.1f, 0}),
                            joint("jaw", 1, {0, 0, 0.05f}), joint("eye", 1, {0, 0.05f, 0.06f})}};
   const Mesh head = box({0, 0.15f, 0.02f}, {0.16f, 0.3f, 0.2f});  // up to 0.3
-  const std::vector<Bone> bones = bones_in_flesh(skeleton, world(skeleton), head.view());
+  const std::vector<Bone> bones = bones_in_flesh(skeleton, world(skeleton), OrientedSurface(head.view()));
   const Bone& skull = bone_of(bones, 1, -1);
   EXPECT_NEAR((skull.tail - Vec3d(0, 0.3, 0)).norm(), 0, 1e-5);
   // Where the rig has no axis to tell, the leaves stay short.
@@ -95,18 +97,18 @@ TEST(FleshBones, AFingerIsNotAHead) {
   const Skeleton skeleton{
       {joint("a", -1, {0, 0, 0}), joint("b", 0, {0, 0.4f, 0}), joint("c", 1, {0, 0.3f, 0})}};
   const Mesh tube = test::make_tube(24, 10, 0.1f, 1.0f, true);
-  EXPECT_EQ(bones_in_flesh(skeleton, world(skeleton), tube.view()).size(), 3u);
+  EXPECT_EQ(bones_in_flesh(skeleton, world(skeleton), OrientedSurface(tube.view())).size(), 3u);
 }
 
 TEST(FleshBones, OutsideOfTheSurfaceTheyAreDeriveBones) {
   const Skeleton skeleton{{joint("a", -1, {5, 0, 0}), joint("b", 0, {0, 0.5f, 0})}};
   const Mesh tube = test::make_tube(24, 10, 0.1f, 1.0f, true);
-  const std::vector<Bone> bones = bones_in_flesh(skeleton, world(skeleton), tube.view());
+  const std::vector<Bone> bones = bones_in_flesh(skeleton, world(skeleton), OrientedSurface(tube.view()));
   const std::vector<Bone> plain = derive_bones(skeleton, world(skeleton));
   ASSERT_EQ(bones.size(), plain.size());
   for (std::size_t b = 0; b < bones.size(); ++b) EXPECT_EQ(bones[b].tail, plain[b].tail);
   // No surface at all.
-  EXPECT_EQ(bones_in_flesh(skeleton, world(skeleton), {}).size(), plain.size());
+  EXPECT_EQ(bones_in_flesh(skeleton, world(skeleton), OrientedSurface({})).size(), plain.size());
 }
 
 }  // namespace

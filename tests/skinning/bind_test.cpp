@@ -159,7 +159,9 @@ TEST(Bind, NearerToAnArtistsWeightsThanBlender) {
   const std::vector<Vec3f> positions = welded_positions(weld, mesh.surface.positions);
   const WeldedTriangles welded = weld_triangles(weld, mesh.surface.triangles);
   const MeshView surface{positions, welded.triangles};
-  const SkinWeights weights = bind_surface(surface, bones_in_flesh(scene.skeleton, world, surface));
+  const OrientedSurface oriented(surface);
+  const SkinWeights weights =
+      bind_surface(surface, bones_in_flesh(scene.skeleton, world, oriented), {}, nullptr, &oriented);
 
   SkinWeights artists = mesh.weights;
   for (std::uint32_t& joint : artists.joints) joint = static_cast<std::uint32_t>(skin.joints[joint]);

@@ -2,17 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include <sinew/geometry/orientation.h>
-
 #include "tests/support/meshes.h"
 
 namespace sinew {
 namespace {
 
 HeatSources sources_of(const Mesh& mesh, std::span<const Bone> bones) {
-  const std::vector<std::uint8_t> reversed = outward_reversals(mesh.view());
-  return find_heat_sources(mesh.positions, outward_normals(mesh.view(), reversed), SurfaceQuery(mesh.view()),
-                           reversed, bones);
+  const OrientedSurface oriented(mesh.view());
+  return find_heat_sources(mesh.positions, outward_normals(mesh.view(), oriented.reversed), oriented, bones);
 }
 
 Bone bone(int joint, const Vec3d& head, const Vec3d& tail) {
