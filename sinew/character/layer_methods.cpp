@@ -1,3 +1,4 @@
+#include <sinew/character/bulge_free_layer.h>
 #include <sinew/character/layer.h>
 #include <sinew/character/skin_layers.h>
 
@@ -14,6 +15,8 @@ constexpr LayerMethod kMethods[] = {
      make_linear_blend_layer},
     {"dqs", "dual quaternion skinning: keeps its volume under twist; bulges where joints bend", true,
      no_options, make_dual_quaternion_layer},
+    {"bulge_free", "dual quaternion skinning without its bulge: bent skin keeps its distance to the bones",
+     true, make_bulge_free_options, make_bulge_free_layer},
 };
 
 }  // namespace
