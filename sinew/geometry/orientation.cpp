@@ -3,6 +3,11 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <span>
+
+#include <Eigen/Geometry>
+
+#include <sinew/core/parallel.h>
 
 namespace sinew {
 
@@ -11,6 +16,8 @@ namespace {
 constexpr std::uint32_t kNone = 0xffffffff;
 // A patch that encloses less than this share of what a sphere of its area would is flat.
 constexpr double kFlat = 1e-3;
+// Rays leave their own triangle behind by this share of the mesh's size.
+constexpr float kSkip = 1e-4f;
 
 bool has_repeated_corner(const Triangle& f) {
   return f[0] == f[1] || f[1] == f[2] || f[2] == f[0];
@@ -62,67 +69,165 @@ std::vector<std::uint32_t> partner_edges(const MeshView& mesh) {
   return partner;
 }
 
-}  // namespace
+/// Triangles that hang together by edges of exactly two triangles, and agree.
+struct Patches {
+  std::vector<std::uint32_t> triangles;  ///< patch after patch
+  std::vector<std::size_t> starts{0};    ///< one per patch, and the end
+  std::vector<std::uint8_t> reversed;    ///< per triangle, so that patches agree in themselves
+  bool closed = true;
 
-std::vector<std::uint8_t> outward_reversals(const MeshView& mesh) {
-  std::vector<std::uint8_t> reversed(mesh.triangles.size(), 0);
+  std::size_t size() const { return starts.size() - 1; }
+  std::span<const std::uint32_t> operator[](std::size_t p) const {
+    return {triangles.data() + starts[p], starts[p + 1] - starts[p]};
+  }
+};
+
+Patches find_patches(const MeshView& mesh) {
+  Patches patches;
+  patches.reversed.assign(mesh.triangles.size(), 0);
   const std::vector<std::uint32_t> partner = partner_edges(mesh);
   std::vector<std::uint8_t> reached(mesh.triangles.size(), 0);
-  std::vector<std::uint32_t> patch;
+  std::vector<std::uint32_t>& queue = patches.triangles;
   for (std::uint32_t seed = 0; seed < mesh.triangles.size(); ++seed) {
     if (reached[seed] != 0 || has_repeated_corner(mesh.triangles[seed])) continue;
-    patch.assign(1, seed);
+    queue.push_back(seed);
     reached[seed] = 1;
-    for (std::size_t i = 0; i < patch.size(); ++i) {
-      const std::uint32_t t = patch[i];
+    for (std::size_t i = patches.starts.back(); i < queue.size(); ++i) {
+      const std::uint32_t t = queue[i];
       for (std::uint32_t k = 0; k < 3; ++k) {
         const std::uint32_t other = partner[3 * t + k];
+        if (other == kNone) patches.closed = false;
         if (other == kNone || reached[other / 3] != 0) continue;
         // Neighbours that agree run along their edge in opposite directions.
         const bool same_way = mesh.triangles[t][k] == mesh.triangles[other / 3][other % 3];
-        reversed[other / 3] = same_way ? !reversed[t] : reversed[t];
+        patches.reversed[other / 3] = same_way ? !patches.reversed[t] : patches.reversed[t];
         reached[other / 3] = 1;
-        patch.push_back(other / 3);
+        queue.push_back(other / 3);
       }
     }
-    Vec3d middle = Vec3d::Zero();
-    for (const std::uint32_t t : patch)
-      for (const std::uint32_t v : mesh.triangles[t]) middle += mesh.positions[v].cast<double>();
-    middle /= 3.0 * static_cast<double>(patch.size());
-    double volume = 0, area = 0, reversed_area = 0;
-    for (const std::uint32_t t : patch) {
-      const Triangle& f = mesh.triangles[t];
-      const Vec3d a = mesh.positions[f[0]].cast<double>() - middle,
-                  b = mesh.positions[f[1]].cast<double>() - middle,
-                  c = mesh.positions[f[2]].cast<double>() - middle;
-      volume += (reversed[t] != 0 ? -1 : 1) * a.dot(b.cross(c)) / 6;
-      const double triangle_area = (b - a).cross(c - a).norm() / 2;
-      area += triangle_area;
-      if (reversed[t] != 0) reversed_area += triangle_area;
-    }
-    const double sphere = std::pow(area, 1.5) / (6 * std::sqrt(M_PI));
-    const bool inside_out = std::abs(volume) > kFlat * sphere ? volume < 0 : 2 * reversed_area > area;
-    if (inside_out)
-      for (const std::uint32_t t : patch) reversed[t] = !reversed[t];
+    patches.starts.push_back(queue.size());
   }
-  return reversed;
+  return patches;
 }
 
-std::vector<Vec3d> outward_normals(const MeshView& mesh, const std::vector<std::uint8_t>& reversals) {
-  assert(reversals.size() == mesh.triangles.size());
-  std::vector<Vec3d> normals(mesh.positions.size(), Vec3d::Zero());
-  std::vector<double> areas(mesh.positions.size(), 0.0);
-  for (std::size_t t = 0; t < mesh.triangles.size(); ++t) {
+/// Whether a patch must be turned to enclose volume, or to face as most of it did.
+bool encloses_backwards(const MeshView& mesh, std::span<const std::uint32_t> patch,
+                        std::span<const std::uint8_t> reversed) {
+  Vec3d middle = Vec3d::Zero();
+  for (const std::uint32_t t : patch)
+    for (const std::uint32_t v : mesh.triangles[t]) middle += mesh.positions[v].cast<double>();
+  middle /= 3.0 * static_cast<double>(patch.size());
+  double volume = 0, area = 0, reversed_area = 0;
+  for (const std::uint32_t t : patch) {
     const Triangle& f = mesh.triangles[t];
-    const Vec3d a = mesh.positions[f[0]].cast<double>();
-    Vec3d normal = (mesh.positions[f[1]].cast<double>() - a).cross(mesh.positions[f[2]].cast<double>() - a);
-    const double area = normal.norm();
-    if (reversals[t] != 0) normal = -normal;
-    for (const std::uint32_t v : f) {
-      normals[v] += normal;
-      areas[v] += area;
+    const Vec3d a = mesh.positions[f[0]].cast<double>() - middle,
+                b = mesh.positions[f[1]].cast<double>() - middle,
+                c = mesh.positions[f[2]].cast<double>() - middle;
+    volume += (reversed[t] != 0 ? -1 : 1) * a.dot(b.cross(c)) / 6;
+    const double triangle_area = (b - a).cross(c - a).norm() / 2;
+    area += triangle_area;
+    if (reversed[t] != 0) reversed_area += triangle_area;
+  }
+  const double sphere = std::pow(area, 1.5) / (6 * std::sqrt(M_PI));
+  return std::abs(volume) > kFlat * sphere ? volume < 0 : 2 * reversed_area > area;
+}
+
+/// How many rays get out on either side of a patch.
+struct Escapes {
+  int front = 0;
+  int back = 0;
+};
+
+Escapes count_escapes(const MeshView& mesh, std::span<const std::uint32_t> patch,
+                      std::span<const std::uint8_t> reversed, const SurfaceQuery& query, float skip) {
+  constexpr std::size_t kSamples = 8;
+  constexpr int kTilted = 5;
+  constexpr double kTilt = 0.9;  // radians
+  Escapes escapes;
+  const std::size_t samples = std::min(kSamples, patch.size());
+  for (std::size_t i = 0; i < samples; ++i) {
+    const std::uint32_t t = patch[i * patch.size() / samples];
+    const Triangle& f = mesh.triangles[t];
+    const Vec3d a = mesh.positions[f[0]].cast<double>(), b = mesh.positions[f[1]].cast<double>(),
+                c = mesh.positions[f[2]].cast<double>();
+    Vec3d normal = (b - a).cross(c - a);
+    const double length = normal.norm();
+    if (!(length > 0)) continue;
+    normal *= (reversed[t] != 0 ? -1 : 1) / length;
+    const Vec3f middle = ((a + b + c) / 3).cast<float>();
+    const Vec3d side = normal.unitOrthogonal(), other = normal.cross(side);
+    for (int k = 0; k <= kTilted; ++k) {
+      const double turn = 2 * M_PI * k / kTilted;
+      const Vec3d way = k == kTilted
+                            ? normal
+                            : Vec3d(std::cos(kTilt) * normal +
+                                    std::sin(kTilt) * (std::cos(turn) * side + std::sin(turn) * other));
+      const Vec3f direction = way.cast<float>();
+      if (!query.occluded(Ray{.origin = middle, .direction = direction, .t_near = skip})) ++escapes.front;
+      if (!query.occluded(Ray{.origin = middle, .direction = -direction, .t_near = skip})) ++escapes.back;
     }
   }
+  return escapes;
+}
+
+}  // namespace
+
+Orientation find_orientation(const MeshView& mesh, const SurfaceQuery& query) {
+  Patches patches = find_patches(mesh);
+  Orientation orientation;
+  orientation.patches = patches.size();
+  orientation.closed = patches.closed;
+  orientation.interior.assign(mesh.triangles.size(), 0);
+  const bool one_closed = patches.closed && patches.size() == 1;
+  Eigen::AlignedBox3f box;
+  for (const std::uint32_t t : patches.triangles)
+    for (const std::uint32_t v : mesh.triangles[t]) box.extend(mesh.positions[v]);
+  const float skip = box.isEmpty() ? 0 : kSkip * box.diagonal().norm();
+  std::vector<std::uint8_t> turned(patches.size(), 0);
+  parallel_blocks(patches.size(), 16, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t p = begin; p < end; ++p) {
+      const Escapes escapes =
+          one_closed ? Escapes{} : count_escapes(mesh, patches[p], patches.reversed, query, skip);
+      turned[p] = escapes.front != escapes.back ? escapes.back > escapes.front
+                                                : encloses_backwards(mesh, patches[p], patches.reversed);
+      if (!one_closed && escapes.front + escapes.back == 0)
+        for (const std::uint32_t t : patches[p]) orientation.interior[t] = 1;
+    }
+  });
+  for (std::size_t p = 0; p < patches.size(); ++p)
+    if (turned[p] != 0)
+      for (const std::uint32_t t : patches[p]) patches.reversed[t] = !patches.reversed[t];
+  orientation.reversed = std::move(patches.reversed);
+  return orientation;
+}
+
+std::vector<Vec3d> outward_normals(const MeshView& mesh, const Orientation& orientation) {
+  assert(orientation.reversed.size() == mesh.triangles.size());
+  std::vector<Vec3d> normals(mesh.positions.size(), Vec3d::Zero());
+  std::vector<double> areas(mesh.positions.size(), 0.0);
+  const auto add = [&](std::size_t t, std::uint32_t v, const Vec3d& normal) {
+    normals[v] += orientation.reversed[t] != 0 ? Vec3d(-normal) : normal;
+    areas[v] += normal.norm();
+  };
+  const auto normal_of = [&](const Triangle& f) -> Vec3d {
+    const Vec3d a = mesh.positions[f[0]].cast<double>();
+    return (mesh.positions[f[1]].cast<double>() - a).cross(mesh.positions[f[2]].cast<double>() - a);
+  };
+  std::vector<std::uint8_t> has_outer(mesh.positions.size(), 0);
+  for (std::size_t t = 0; t < mesh.triangles.size(); ++t)
+    if (orientation.interior[t] == 0) {
+      const Vec3d normal = normal_of(mesh.triangles[t]);
+      for (const std::uint32_t v : mesh.triangles[t]) {
+        has_outer[v] = 1;
+        add(t, v, normal);
+      }
+    }
+  for (std::size_t t = 0; t < mesh.triangles.size(); ++t)
+    if (orientation.interior[t] != 0) {
+      const Vec3d normal = normal_of(mesh.triangles[t]);
+      for (const std::uint32_t v : mesh.triangles[t])
+        if (has_outer[v] == 0) add(t, v, normal);
+    }
   for (std::size_t v = 0; v < normals.size(); ++v) {
     const double length = normals[v].norm();
     if (length > 1e-9 * areas[v])

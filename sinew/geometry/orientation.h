@@ -8,27 +8,28 @@
 
 namespace sinew {
 
-/// Per triangle, 1 where it must be reversed so that the surface faces outwards. Triangles that share an edge
-/// with exactly one other agree with it; what hangs together so faces the way in which it encloses volume, as
-/// seen from its middle, or the way most of its area faced where it is flat. So files whose triangles are
-/// wound at random, or all the wrong way round, come out right, and open parts mostly do. Moebius strips stay
-/// inconsistent somewhere. Triangles with repeated corners are 0. Positions must be finite.
-std::vector<std::uint8_t> outward_reversals(const MeshView& mesh);
-
-/// One area-weighted unit normal per vertex, of the triangles as outward_reversals() turns them; zero where a
-/// vertex has no triangle with area, or they cancel out.
-std::vector<Vec3d> outward_normals(const MeshView& mesh, const std::vector<std::uint8_t>& reversals);
-
-/// A surface with its inside known, for rays: what binding asks again and again, made once.
-struct OrientedSurface {
-  SurfaceQuery query;
-  std::vector<std::uint8_t> reversed;  ///< outward_reversals()
-
-  /// Copies what it needs of the mesh. Throws Error when a position that a triangle uses is not finite.
-  explicit OrientedSurface(const MeshView& mesh) : query(mesh), reversed(outward_reversals(mesh)) {}
-
-  /// Whether a ray that made this hit leaves the flesh there.
-  bool leaves(const RayHit& hit) const { return hit.from_front == (reversed[hit.triangle] != 0); }
+/// Which way round triangles must go for a surface to face outwards.
+struct Orientation {
+  std::vector<std::uint8_t> reversed;  ///< per triangle, 1 where it must be reversed
+  /// Per triangle, 1 where it belongs to a patch from which no ray gets out on either side: walls inside of
+  /// the flesh, the inner one of two skins.
+  std::vector<std::uint8_t> interior;
+  std::size_t patches = 0;  ///< pieces that hang together by edges of exactly two triangles
+  bool closed = false;      ///< every edge has exactly two triangles
 };
+
+/// Triangles that share an edge with exactly one other are made to agree with it. What hangs together so, a
+/// patch, is one closed surface, and faces the way in which it encloses volume; or there are several, and
+/// each faces the side from which more of some rays get out, as in Takayama et al. 2014, "A simple method for
+/// correcting facet orientations in polygon meshes based on ray casting". Where that does not tell, it is
+/// the way in which it encloses volume seen from its middle, or the way most of its area faced where it is
+/// flat. So files whose triangles are wound at random, or all the wrong way round, come out right, and open
+/// parts mostly do. Moebius strips stay inconsistent somewhere. Triangles with repeated corners do not count.
+/// Positions must be finite; `query` is of the mesh. Same bits for any number of threads.
+Orientation find_orientation(const MeshView& mesh, const SurfaceQuery& query);
+
+/// One area-weighted unit normal per vertex, of the triangles as find_orientation() turns them, without
+/// interior ones where there are others; zero where a vertex has no triangle with area, or they cancel out.
+std::vector<Vec3d> outward_normals(const MeshView& mesh, const Orientation& orientation);
 
 }  // namespace sinew

@@ -20,49 +20,36 @@ constexpr double kFleshBeyond = 3;
 // Own bones shorter than this share of the bone before are only the joint's own girth.
 constexpr double kShortest = 0.4;
 
+// Bones end so much of the way to the surface. On it, rounding would decide who sees them.
+constexpr double kTailShare = 0.9;
+
 double radians(double degrees) {
   return degrees * M_PI / 180;
 }
 
-class Flesh {
- public:
-  explicit Flesh(const OrientedSurface& surface) : surface_(surface) {}
-
-  /// How far the flesh goes from a point in it; 0 from points outside.
-  double reach(const Vec3d& from, const Vec3d& direction) const {
-    const std::optional<RayHit> hit =
-        surface_.query.first_hit({.origin = from.cast<float>(), .direction = direction.cast<float>()});
-    if (!hit || !surface_.leaves(*hit)) return 0;
-    return (hit->position.cast<double>() - from).norm();
-  }
-
-  /// The way to the surface, within a cone, that goes farthest in the cone's own direction. Zero outside.
-  Vec3d longest_way(const Vec3d& from, const Vec3d& direction, double degrees) const {
-    constexpr int kRings = 5;
-    const Vec3d side = direction.unitOrthogonal(), other = direction.cross(side);
-    Vec3d best = Vec3d::Zero();
-    double farthest = 0;
-    for (int ring = 0; ring <= kRings; ++ring) {
-      const double tilt = radians(degrees) * ring / kRings;
-      const int count = ring == 0 ? 1 : 8 * ring;
-      for (int k = 0; k < count; ++k) {
-        const double turn = 2 * M_PI * k / count;
-        const Vec3d way =
-            std::cos(tilt) * direction + std::sin(tilt) * (std::cos(turn) * side + std::sin(turn) * other);
-        const double length = reach(from, way);
-        // A tilted way must be worth it: rounding alone does not turn a bone.
-        if (length * std::cos(tilt) > farthest * 1.001) {
-          farthest = length * std::cos(tilt);
-          best = length * way;
-        }
+/// The way to the surface, within a cone, that goes farthest in the cone's own direction. Zero outside.
+Vec3d longest_way(const OrientedSurface& surface, const Vec3d& from, const Vec3d& direction, double degrees) {
+  constexpr int kRings = 5;
+  const Vec3d side = direction.unitOrthogonal(), other = direction.cross(side);
+  Vec3d best = Vec3d::Zero();
+  double farthest = 0;
+  for (int ring = 0; ring <= kRings; ++ring) {
+    const double tilt = radians(degrees) * ring / kRings;
+    const int count = ring == 0 ? 1 : 8 * ring;
+    for (int k = 0; k < count; ++k) {
+      const double turn = 2 * M_PI * k / count;
+      const Vec3d way =
+          std::cos(tilt) * direction + std::sin(tilt) * (std::cos(turn) * side + std::sin(turn) * other);
+      const double length = surface.reach(from, way);
+      // A tilted way must be worth it: rounding alone does not turn a bone.
+      if (length * std::cos(tilt) > farthest * 1.001) {
+        farthest = length * std::cos(tilt);
+        best = length * way;
       }
     }
-    return best;
   }
-
- private:
-  const OrientedSurface& surface_;
-};
+  return best;
+}
 
 }  // namespace
 
@@ -93,7 +80,6 @@ BoneAxis find_bone_axis(std::span<const Bone> bones, std::span<const Affine3d> w
 std::vector<Bone> bones_in_flesh(const Skeleton& skeleton, std::span<const Affine3d> world_from_joint,
                                  const OrientedSurface& surface) {
   assert(world_from_joint.size() == skeleton.size());
-  const Flesh flesh(surface);
   const std::vector<Bone> plain = derive_bones(skeleton, world_from_joint);
   const BoneAxis axis = find_bone_axis(plain, world_from_joint);
   const auto usable_axis = [&](int joint) {
@@ -125,7 +111,7 @@ std::vector<Bone> bones_in_flesh(const Skeleton& skeleton, std::span<const Affin
     const Vec3d head = world_from_joint[j].translation();
     const Vec3d direction =
         usable_axis(joint) ? axis.direction(world_from_joint[j]) : Vec3d(incoming[j].normalized());
-    const double length = flesh.reach(head, direction);
+    const double length = surface.reach(head, direction);
     if (length < kShortest * incoming[j].norm()) continue;
     bool taken = false, any = false;
     for (const Bone& bone : plain) {
@@ -135,7 +121,7 @@ std::vector<Bone> bones_in_flesh(const Skeleton& skeleton, std::span<const Affin
       taken = taken || (along.dot(direction) > std::cos(radians(kContinues)) * along.norm() &&
                         length < kFleshBeyond * along.norm());
     }
-    if (any && !taken) own[j] = {joint, -1, head, head + length * direction};
+    if (any && !taken) own[j] = {joint, -1, head, head + kTailShare * length * direction};
   }
 
   const LeafTail tail = [&](int joint, const Vec3d& head, const Vec3d& direction) -> std::optional<Vec3d> {
@@ -143,11 +129,12 @@ std::vector<Bone> bones_in_flesh(const Skeleton& skeleton, std::span<const Affin
     const bool follows_axis = usable_axis(joint);
     if (!follows_axis && above >= 0 && own[static_cast<std::size_t>(above)].joint >= 0) return std::nullopt;
     const Vec3d way =
-        follows_axis ? flesh.longest_way(
-                           head, axis.direction(world_from_joint[static_cast<std::size_t>(joint)]), kAxisCone)
-                     : flesh.longest_way(head, direction, kParentCone);
+        follows_axis
+            ? longest_way(surface, head, axis.direction(world_from_joint[static_cast<std::size_t>(joint)]),
+                          kAxisCone)
+            : longest_way(surface, head, direction, kParentCone);
     if (way.isZero()) return std::nullopt;
-    return head + way;
+    return head + kTailShare * way;
   };
   std::vector<Bone> bones;
   for (const Bone& bone : derive_bones(skeleton, world_from_joint, tail)) {

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include <sinew/geometry/orientation.h>
+#include <sinew/geometry/oriented_surface.h>
 #include <sinew/skeleton/bones.h>
 #include <sinew/skeleton/skeleton.h>
 
@@ -27,12 +27,12 @@ BoneAxis find_bone_axis(std::span<const Bone> bones, std::span<const Affine3d> w
 /// Bones for a surface that has no weights yet: derive_bones() with ends that reach as far as the flesh does.
 /// - A leaf's bone goes along the rig's bone axis, or else on in its parent's direction, or up to 30° (45°)
 ///   beside it where that stays in the flesh for longer: from the ball of the foot to the toes, not through
-///   the sole. It ends at the surface.
+///   the sole. It ends a tenth short of the surface.
 /// - A joint with leaves for children only, such as a head with jaw and eyes, gets a bone of its own along
 ///   the same axis when none of them lies there and the flesh goes on: the skull.
 ///   Its leaves, when there is no axis to tell their direction, stay short.
 /// Bones outside of the surface come out as from derive_bones(). Surfaces that face inwards are understood
-/// (geometry/orientation.h). `world_from_joint` has one entry per joint.
+/// (geometry/oriented_surface.h). `world_from_joint` has one entry per joint.
 std::vector<Bone> bones_in_flesh(const Skeleton& skeleton, std::span<const Affine3d> world_from_joint,
                                  const OrientedSurface& surface);
 

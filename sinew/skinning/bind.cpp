@@ -94,7 +94,7 @@ SkinWeights finish_rows(const SkinWeights& weights, const BindOptions& options) 
       row.push_back({weights.joints[i], weights.values[i]});
       sum += weights.values[i];
     }
-    if (left * 1e3 < 1 && !held.empty()) row.clear();
+    if (left < 1e-6 && !held.empty()) row.clear();
     for (Influence& influence : row) influence.weight = static_cast<float>(influence.weight * left / sum);
     row.insert(row.end(), held.begin(), held.end());
     append_row(finished, row, 0, repairs);

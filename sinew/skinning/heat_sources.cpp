@@ -83,34 +83,11 @@ NearPoint near_point(const BoneTable& bones, std::size_t b, const Vec3d& p, cons
   return {static_cast<std::uint32_t>(b), way, distance, score};
 }
 
-/// What share of the way to a bone lies outside of the flesh.
-double outside_share(const OrientedSurface& surface, const Ray& ray, bool starts_inside) {
-  const std::vector<RayHit> hits = surface.query.all_hits(ray);
-  double outside = 0, last = 0;
-  bool inside = starts_inside;
-  for (const RayHit& hit : hits) {
-    if (!inside) outside += hit.t - last;
-    last = hit.t;
-    inside = !surface.leaves(hit);
-  }
-  if (!inside) outside += 1 - last;
-  return outside;
-}
-
 bool is_outside(const Bone& bone, const OrientedSurface& surface) {
   constexpr int kSamples = 8;
-  const Vec3f directions[] = {{1, 0.1f, 0.05f}, {-0.1f, 1, 0.07f}, {0.03f, -0.12f, 1}};
   int inside = 0;
-  for (int i = 0; i < kSamples; ++i) {
-    const Vec3d point = bone.head + (i + 0.5) / kSamples * (bone.tail - bone.head);
-    int votes = 0;
-    for (const Vec3f& direction : directions) {
-      const std::optional<RayHit> hit =
-          surface.query.first_hit({.origin = point.cast<float>(), .direction = direction});
-      if (hit && surface.leaves(*hit)) ++votes;
-    }
-    if (votes >= 2) ++inside;
-  }
+  for (int i = 0; i < kSamples; ++i)
+    if (surface.contains(bone.head + (i + 0.5) / kSamples * (bone.tail - bone.head))) ++inside;
   return 2 * inside < kSamples;
 }
 
@@ -163,13 +140,14 @@ HeatSources find_heat_sources(std::span<const Vec3f> positions, std::span<const 
                         .direction = near.way.cast<float>(),
                         .t_near = kEnds,
                         .t_far = 1 - kEnds};
-          const bool hidden = near.distance > 0 && surface.query.occluded(ray);
-          if (hidden) score *= 1 + kOutsideWay * outside_share(surface, ray, normals[v].dot(near.way) < 0);
+          const bool hidden = near.distance > 0 && surface.query().occluded(ray);
+          if (hidden) score *= 1 + kOutsideWay * surface.outside_share(ray, normals[v].dot(near.way) < 0);
           if (score > best * (1 + kEquallyNear)) continue;
           if (score < best * (1 - kEquallyNear)) vertex.count = 0;
           if (score < best) {
             best = score;
             vertex.sees_bone = !hidden;
+            vertex.faces_bone = normals[v].dot(near.way) < 0;
             vertex.distance = std::max(near.distance, smallest);
           }
           const auto joint = static_cast<std::uint32_t>(bones[near.bone].joint);

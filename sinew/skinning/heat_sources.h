@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include <sinew/geometry/orientation.h>
+#include <sinew/geometry/oriented_surface.h>
 #include <sinew/skeleton/bones.h>
 
 namespace sinew {
@@ -18,6 +18,7 @@ struct HeatSources {
     std::array<std::uint32_t, kMostEqual> joints{};  ///< the nearest joint, or several equally near ones
     std::uint8_t count = 0;                          ///< how many; at least 1
     bool sees_bone = false;                          ///< nothing stands between it and the bone
+    bool faces_bone = false;                         ///< the way there leads into the flesh
     double distance = 0;                             ///< to the nearest bone of theirs, metres; above 0
   };
   std::vector<Vertex> vertices;

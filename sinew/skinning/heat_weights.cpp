@@ -135,6 +135,76 @@ void sharpen(SkinWeights& weights, double sharpness) {
   }
 }
 
+/// Per piece of surface, whether enough of it sees bones to be warmed by them.
+std::vector<std::uint8_t> see_bones(const Components& components, const HeatSources& sources) {
+  std::vector<std::size_t> size(components.count, 0), seeing(components.count, 0);
+  for (std::size_t v = 0; v < sources.vertices.size(); ++v) {
+    ++size[components.of_vertex[v]];
+    if (sources.vertices[v].sees_bone) ++seeing[components.of_vertex[v]];
+  }
+  std::vector<std::uint8_t> see(components.count, 0);
+  for (std::size_t c = 0; c < components.count; ++c)
+    see[c] = static_cast<double>(seeing[c]) >= kSeeingShare * static_cast<double>(size[c]);
+  return see;
+}
+
+/// A piece of surface that sees bones takes heat from those alone: where limbs are pieces of their own, a
+/// vertex that a bone too short leaves behind must not go to the next limb's.
+void keep_to_own_bones(const MeshView& surface, std::span<const Vec3d> normals, const Components& components,
+                       const OrientedSurface& oriented, std::span<const Bone> bones, HeatSources& sources) {
+  std::vector<std::vector<std::uint32_t>> seen(components.count), strays(components.count);
+  const std::vector<std::uint8_t> rooted = see_bones(components, sources);
+  const auto has = [](const std::vector<std::uint32_t>& joints, std::uint32_t joint) {
+    return std::find(joints.begin(), joints.end(), joint) != joints.end();
+  };
+  for (std::size_t v = 0; v < surface.positions.size(); ++v) {
+    const HeatSources::Vertex& source = sources.vertices[v];
+    std::vector<std::uint32_t>& joints = seen[components.of_vertex[v]];
+    for (std::size_t k = 0; source.sees_bone && source.faces_bone && k < source.count; ++k)
+      if (!has(joints, source.joints[k])) joints.push_back(source.joints[k]);
+  }
+  for (std::uint32_t v = 0; v < surface.positions.size(); ++v) {
+    const HeatSources::Vertex& source = sources.vertices[v];
+    const std::vector<std::uint32_t>& joints = seen[components.of_vertex[v]];
+    const bool at_home = std::all_of(source.joints.begin(), source.joints.begin() + source.count,
+                                     [&](std::uint32_t joint) { return has(joints, joint); });
+    if (rooted[components.of_vertex[v]] != 0 && !joints.empty() && !at_home)
+      strays[components.of_vertex[v]].push_back(v);
+  }
+  for (std::size_t piece = 0; piece < components.count; ++piece) {
+    if (strays[piece].empty()) continue;
+    std::vector<Bone> own;
+    for (const Bone& bone : bones)
+      if (has(seen[piece], static_cast<std::uint32_t>(bone.joint))) own.push_back(bone);
+    std::vector<Vec3f> positions;
+    std::vector<Vec3d> directions;
+    for (const std::uint32_t v : strays[piece]) {
+      positions.push_back(surface.positions[v]);
+      directions.push_back(normals[v]);
+    }
+    const HeatSources found = find_heat_sources(positions, directions, oriented, own);
+    for (std::size_t i = 0; i < strays[piece].size(); ++i)
+      sources.vertices[strays[piece][i]] = found.vertices[i];
+  }
+}
+
+/// The triangles that heat spreads over: all but walls through the flesh, which would lead it from one side
+/// of a limb to the other. Interior triangles with vertices of their own stay.
+std::vector<Triangle> without_walls(const MeshView& surface, const Orientation& orientation) {
+  std::vector<std::uint8_t> on_skin(surface.positions.size(), 0);
+  for (std::size_t t = 0; t < surface.triangles.size(); ++t)
+    if (orientation.interior[t] == 0)
+      for (const std::uint32_t v : surface.triangles[t]) on_skin[v] = 1;
+  std::vector<Triangle> kept;
+  kept.reserve(surface.triangles.size());
+  for (std::size_t t = 0; t < surface.triangles.size(); ++t) {
+    const Triangle& f = surface.triangles[t];
+    if (orientation.interior[t] == 0 || on_skin[f[0]] == 0 || on_skin[f[1]] == 0 || on_skin[f[2]] == 0)
+      kept.push_back(f);
+  }
+  return kept;
+}
+
 /// Where a vertex of a piece that sees no bone sits.
 struct Link {
   std::uint32_t triangle;
@@ -148,12 +218,23 @@ SkinWeights heat_weights(const MeshView& surface, std::span<const Bone> bones, c
                          HeatReport* report, const OrientedSurface* oriented) {
   assert(!bones.empty());
   const std::size_t count = surface.positions.size();
-  const IntrinsicLaplacian intrinsic = intrinsic_laplacian(surface);
-  const Components components = connected_parts(surface);
   std::optional<OrientedSurface> own;
   if (oriented == nullptr) oriented = &own.emplace(surface);
-  const HeatSources sources =
-      find_heat_sources(surface.positions, outward_normals(surface, oriented->reversed), *oriented, bones);
+  const Orientation& orientation = oriented->orientation();
+  IntrinsicLaplacian intrinsic = intrinsic_laplacian(surface);
+  if (report != nullptr) {
+    report->repaired_triangles = intrinsic.repeated_corner_triangles + intrinsic.duplicate_triangles;
+    report->non_manifold_edges = intrinsic.non_manifold_edges;
+    report->boundary_edges = intrinsic.boundary_edges;
+    report->flipped_edges = intrinsic.flipped_edges;
+  }
+  if (const std::vector<Triangle> skin = without_walls(surface, orientation);
+      skin.size() < surface.triangles.size())
+    intrinsic = intrinsic_laplacian({surface.positions, skin});
+  const Components components = connected_parts(surface);
+  const std::vector<Vec3d> normals = outward_normals(surface, orientation);
+  HeatSources sources = find_heat_sources(surface.positions, normals, *oriented, bones);
+  if (components.count > 1) keep_to_own_bones(surface, normals, components, *oriented, bones, sources);
   own.reset();
 
   // Joints in the order of their numbers; a slot is a place in this list.
@@ -164,23 +245,16 @@ SkinWeights heat_weights(const MeshView& surface, std::span<const Bone> bones, c
   std::vector<std::uint32_t> slot_of_joint(joints.back() + 1, 0);
   for (std::size_t s = 0; s < joints.size(); ++s) slot_of_joint[joints[s]] = static_cast<std::uint32_t>(s);
 
-  // Which pieces see bones, and where the others sit.
-  std::vector<std::size_t> piece_size(components.count, 0), piece_seeing(components.count, 0);
+  // Which pieces see bones, and where the others sit. A vertex in no triangle is a piece that sees nothing.
   std::vector<std::uint8_t> has_triangle(count, 0);
-  for (std::size_t t = 0; t < surface.triangles.size(); ++t)
-    for (const std::uint32_t v : surface.triangles[t]) has_triangle[v] = 1;
+  for (const Triangle& f : surface.triangles)
+    for (const std::uint32_t v : f) has_triangle[v] = 1;
   std::size_t blind = 0;
   for (std::size_t v = 0; v < count; ++v) {
-    const std::uint32_t piece = components.of_vertex[v];
-    ++piece_size[piece];
-    if (sources.vertices[v].sees_bone && has_triangle[v] != 0)
-      ++piece_seeing[piece];
-    else
-      ++blind;
+    if (has_triangle[v] == 0) sources.vertices[v].sees_bone = false;
+    if (!sources.vertices[v].sees_bone) ++blind;
   }
-  std::vector<std::uint8_t> rooted(components.count, 0);
-  for (std::size_t c = 0; c < components.count; ++c)
-    rooted[c] = static_cast<double>(piece_seeing[c]) >= kSeeingShare * static_cast<double>(piece_size[c]);
+  const std::vector<std::uint8_t> rooted = see_bones(components, sources);
   std::vector<Triangle> ground;
   for (std::size_t t = 0; t < surface.triangles.size(); ++t)
     if (const Triangle& f = surface.triangles[t]; rooted[components.of_vertex[f[0]]] != 0 &&
@@ -276,10 +350,6 @@ SkinWeights heat_weights(const MeshView& surface, std::span<const Bone> bones, c
         static_cast<std::size_t>(std::count(has_triangle.begin(), has_triangle.end(), 0));
     report->outside_bones = static_cast<std::size_t>(
         std::count(sources.bone_is_outside.begin(), sources.bone_is_outside.end(), 1));
-    report->repaired_triangles = intrinsic.repeated_corner_triangles + intrinsic.duplicate_triangles;
-    report->non_manifold_edges = intrinsic.non_manifold_edges;
-    report->boundary_edges = intrinsic.boundary_edges;
-    report->flipped_edges = intrinsic.flipped_edges;
   }
   return weights;
 }

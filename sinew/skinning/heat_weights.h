@@ -3,7 +3,7 @@
 #include <span>
 
 #include <sinew/geometry/mesh.h>
-#include <sinew/geometry/orientation.h>
+#include <sinew/geometry/oriented_surface.h>
 #include <sinew/skeleton/bones.h>
 #include <sinew/skinning/weights.h>
 
@@ -43,6 +43,8 @@ struct HeatReport {
 /// - Pieces of surface most of which see no bone (eyes, teeth, buttons, clothes) follow the nearest surface
 ///   that does: (L + M / d²) w_i = M / d² s_i with the distance d to it and its weights s_i there, unless
 ///   they are nearer to a bone. So small pieces move almost rigidly and wide ones like what they lie on.
+/// - Pieces that see bones take heat from those alone, so that limbs which are pieces of their own stay
+/// apart.
 /// - Rows are sharpened at the end, see HeatOptions.
 ///
 /// Rows are whole, heaviest first, and sum to 1; weights below a thousandth are dropped. Joint numbers are

@@ -9,7 +9,8 @@ namespace {
 
 HeatSources sources_of(const Mesh& mesh, std::span<const Bone> bones) {
   const OrientedSurface oriented(mesh.view());
-  return find_heat_sources(mesh.positions, outward_normals(mesh.view(), oriented.reversed), oriented, bones);
+  return find_heat_sources(mesh.positions, outward_normals(mesh.view(), oriented.orientation()), oriented,
+                           bones);
 }
 
 Bone bone(int joint, const Vec3d& head, const Vec3d& tail) {

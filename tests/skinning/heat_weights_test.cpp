@@ -103,6 +103,26 @@ TEST(HeatWeights, PartsBesideEachOtherDoNotMix) {
     EXPECT_EQ(weight_of(weights, v, v < mesh.positions.size() / 2 ? 0 : 1), 1.0f);
 }
 
+TEST(HeatWeights, ABoneTooShortDoesNotLoseItsTip) {
+  // The upper half of the left tube is nearer to the right tube's bone than to its own.
+  const Mesh mesh = test::join(body(), test::moved(body(), {0.22f, 0, 0}));
+  const std::vector<Bone> bones{{0, -1, {0, 0, 0}, {0, 0.4, 0}}, {1, -1, {0.22, 0.05, 0}, {0.22, 0.95, 0}}};
+  const SkinWeights weights = heat_weights(mesh.view(), bones);
+  for (std::size_t v = 0; v < mesh.positions.size() / 2; ++v) EXPECT_EQ(weight_of(weights, v, 0), 1.0f);
+}
+
+TEST(HeatWeights, WallsInTheFleshLeadNoHeat) {
+  const Mesh tube = body();
+  Mesh walled = tube;
+  for (const std::uint32_t ring : {3u, 8u, 10u, 15u})
+    for (std::uint32_t i = 1; i + 1 < 16; ++i)
+      walled.triangles.push_back({16 * ring, 16 * ring + i, 16 * ring + i + 1});
+  const SkinWeights expected = heat_weights(tube.view(), kHalves),
+                    weights = heat_weights(walled.view(), kHalves);
+  for (std::size_t v = 0; v < tube.positions.size(); ++v)
+    EXPECT_LT(test::total_variation(weights, v, expected, v), 1e-3);
+}
+
 TEST(HeatWeights, NothingButPoints) {
   const std::vector<Vec3f> points{{0, 0.1f, 0}, {0, 0.9f, 0.1f}, {0, 0.9f, 0.1f}};
   const SkinWeights weights = heat_weights({points, {}}, kHalves);
