@@ -75,6 +75,72 @@ int run(int argc, char** argv) {
   generate_verb->add_option("--head", generate.head, "size of the head, 0.5 to 2");
   generate_verb->add_option("--girth", generate.girth, "thickness of everything, 0.5 to 2");
 
+  BindCommand bind;
+  CLI::App* bind_verb = app.add_subcommand("bind", "Give a mesh the weights by which a skeleton moves it");
+  bind_verb->add_option("MESH", bind.mesh, kInputHelp)->required();
+  bind_verb->add_option("--rig", bind.rig,
+                        "the skeleton to bind to: any file with one, or model:NAME (default: MESH's own)");
+  bind_verb->add_option("-o,--output", bind.output, "OUT.glb")->required();
+  bind_verb
+      ->add_option("--method", bind.method,
+                   "heat (smooth, follows the shape), rigid (one joint per vertex) or envelope (by distance "
+                   "alone)")
+      ->capture_default_str();
+  bind_verb->add_option("--influences", bind.influences, "most joints per vertex: a number, or all")
+      ->capture_default_str();
+  bind_verb
+      ->add_option("--sharpness", bind.sharpness,
+                   "how soon heat hands over from one joint to the next: 1 (softest) to 8")
+      ->check(CLI::Range(1.0, 8.0))
+      ->capture_default_str();
+  bind_verb->add_option("--smooth", bind.smooth, "passes of smoothing the weights over the surface")
+      ->check(CLI::Range(0, 1000));
+  bind_verb->add_option("--prune", bind.prune, "drop weights below this")
+      ->check(CLI::Range(0.0, 0.5))
+      ->capture_default_str();
+  bind_verb
+      ->add_option("--symmetry", bind.symmetry,
+                   "the same weights on both sides: auto (where the joints mirror, by their names), none, or "
+                   "across the axis x, y or z")
+      ->capture_default_str();
+  bind_verb
+      ->add_option("--ignore", bind.ignore,
+                   "PATTERN: joints that get no weights; * stands for anything, ? for one character; "
+                   "repeatable")
+      ->allow_extra_args(false);
+  bind_verb
+      ->add_option("--lock", bind.lock, "PATTERN: joints that keep the weights they have in MESH; repeatable")
+      ->allow_extra_args(false);
+  bind_verb->add_option("--mesh", bind.meshes, "PATTERN: bind these meshes only; repeatable")
+      ->allow_extra_args(false);
+  bind_verb->add_option("--pictures", bind.pictures,
+                        "DIR: draw each joint's weights, and all joints' regions, into this directory");
+  bind_verb->add_flag("--json", bind.json, "print a machine-readable report");
+
+  TransferCommand transfer;
+  CLI::App* transfer_verb =
+      app.add_subcommand("transfer", "Carry the weights of a bound mesh over to another, such as clothes");
+  transfer_verb->add_option("BOUND", transfer.bound, "the bound character: a file, or model:NAME")
+      ->required();
+  transfer_verb->add_option("MESH", transfer.mesh, "what shall move along: a file")->required();
+  transfer_verb->add_option("-o,--output", transfer.output, "OUT.glb")->required();
+  transfer_verb
+      ->add_option(
+          "--distance", transfer.distance,
+          "SHARE: farther from BOUND than this share of its size, a vertex takes its weights from its "
+          "neighbours (default: 0.05)")
+      ->check(CLI::Range(0.0, 10.0));
+  transfer_verb
+      ->add_option("--angle", transfer.angle,
+                   "DEGREES: the same where the surfaces' directions differ by more (default: 60)")
+      ->check(CLI::Range(0.1, 90.0));
+  transfer_verb->add_option("--influences", transfer.influences, "most joints per vertex: a number, or all")
+      ->capture_default_str();
+  transfer_verb->add_option("--mesh", transfer.meshes, "PATTERN: these meshes of MESH only; repeatable")
+      ->allow_extra_args(false);
+  transfer_verb->add_option("--pictures", transfer.pictures, "DIR: draw each joint's weights");
+  transfer_verb->add_flag("--json", transfer.json, "print a machine-readable report");
+
   BakeCommand bake;
   CLI::App* bake_verb = app.add_subcommand("bake", "Deform a character and write the frames to a cache");
   add_performance_options(*bake_verb, bake.performance);
@@ -177,6 +243,8 @@ int run(int argc, char** argv) {
     limit.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
   if (info_verb->parsed()) return run_info(info);
   if (generate_verb->parsed()) return run_generate(generate);
+  if (bind_verb->parsed()) return run_bind(bind);
+  if (transfer_verb->parsed()) return run_transfer(transfer);
   if (bake_verb->parsed()) return run_bake(bake);
   if (measure_verb->parsed()) return run_measure(measure);
   if (render_verb->parsed()) return run_render(render);

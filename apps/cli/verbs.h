@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,35 @@ struct GenerateCommand {
   double arm = 1, leg = 1, head = 1, girth = 1;
 };
 int run_generate(const GenerateCommand& command);
+
+struct BindCommand {
+  std::string mesh;
+  std::string rig;               ///< empty: the mesh's own skeleton
+  std::filesystem::path output;  ///< .glb
+  std::string method = "heat";
+  std::string influences = "4";   ///< a number or all
+  std::string symmetry = "auto";  ///< auto, none, x, y or z
+  double sharpness = 2;
+  int smooth = 0;
+  double prune = 0.01;
+  std::vector<std::string> lock, ignore, meshes;  ///< patterns of names
+  std::filesystem::path pictures;                 ///< directory, empty: none
+  bool json = false;
+};
+int run_bind(const BindCommand& command);
+
+struct TransferCommand {
+  std::string bound;
+  std::string mesh;
+  std::filesystem::path output;    ///< .glb
+  std::optional<double> distance;  ///< share of the bound mesh's size; none: the usual
+  std::optional<double> angle;     ///< degrees; none: the usual
+  std::string influences = "4";
+  std::vector<std::string> meshes;
+  std::filesystem::path pictures;
+  bool json = false;
+};
+int run_transfer(const TransferCommand& command);
 
 struct BakeCommand {
   PerformanceOptions performance;

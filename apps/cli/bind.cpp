@@ -1,0 +1,159 @@
+// Gives a mesh the weights that make a rig move it.
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <sinew/character/bind_scene.h>
+#include <sinew/core/error.h>
+#include <sinew/scene/gltf.h>
+#include <sinew/scene/merge_rig.h>
+
+#include "apps/cli/binding.h"
+#include "apps/cli/input.h"
+#include "apps/cli/verbs.h"
+
+namespace sinew::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class Value, std::size_t N>
+Value choice(const char* option, const std::string& text, const std::pair<const char*, Value> (&values)[N]) {
+  std::string names;
+  for (const auto& [name, value] : values) {
+    if (text == name) return value;
+    names += (names.empty() ? "" : ", ") + std::string(name);
+  }
+  throw Error(fmt::format("{} {}: expected one of {}", option, text, names));
+}
+
+BindSceneOptions parse_options(const BindCommand& command) {
+  static constexpr std::pair<const char*, BindMethod> kMethods[] = {
+      {"heat", BindMethod::heat}, {"rigid", BindMethod::rigid}, {"envelope", BindMethod::envelope}};
+  static constexpr std::pair<const char*, SymmetryChoice> kSymmetries[] = {
+      {"auto", SymmetryChoice::automatic},
+      {"none", SymmetryChoice::none},
+      {"x", SymmetryChoice::x},
+      {"y", SymmetryChoice::y},
+      {"z", SymmetryChoice::z}};
+  BindSceneOptions options;
+  options.method = choice("--method", command.method, kMethods);
+  options.symmetry = choice("--symmetry", command.symmetry, kSymmetries);
+  options.influences = parse_influences(command.influences);
+  options.prune = command.prune;
+  options.smooth = command.smooth;
+  options.sharpness = command.sharpness;
+  options.ignore = command.ignore;
+  options.lock = command.lock;
+  options.meshes = command.meshes;
+  return options;
+}
+
+Json report_json(const BindCommand& command, const BindSceneReport& report) {
+  const BindReport& surface = report.surface;
+  Json json;
+  json["mesh"] = command.mesh;
+  json["rig"] = command.rig.empty() ? command.mesh : command.rig;
+  json["output"] = command.output.string();
+  json["method"] = command.method;
+  json["seconds"] = report.seconds;
+  json["meshes"] = meshes_json(report.meshes);
+  json["joints"] = joints_json(report.joints);
+  json["left_out"] = Json::array();
+  for (const JointLeftOut& joint : report.left_out)
+    json["left_out"].push_back({{"name", joint.name}, {"reason", joint.reason}});
+  json["symmetry"] = Json();
+  if (report.mirror) {
+    const Vec3d &normal = report.mirror->normal, &point = report.mirror->point;
+    json["symmetry"] = {{"normal", {normal.x(), normal.y(), normal.z()}},
+                        {"point", {point.x(), point.y(), point.z()}},
+                        {"joint_pairs", report.mirror_pairs},
+                        {"mirrored_vertices", surface.mirrored_vertices},
+                        {"unmirrored_vertices", surface.unmirrored_vertices}};
+  }
+  const HeatReport& heat = surface.heat;
+  json["welded_vertices"] = surface.vertices;
+  json["heat"] = Json();
+  if (command.method != "envelope")
+    json["heat"] = {{"components", heat.components},
+                    {"blind_vertices", heat.blind_vertices},
+                    {"linked_components", heat.linked_components},
+                    {"linked_vertices", heat.linked_vertices},
+                    {"stray_vertices", heat.stray_vertices},
+                    {"outside_bones", heat.outside_bones},
+                    {"repaired_triangles", heat.repaired_triangles},
+                    {"non_manifold_edges", heat.non_manifold_edges},
+                    {"boundary_edges", heat.boundary_edges},
+                    {"flipped_edges", heat.flipped_edges}};
+  json["unbound_vertices"] = report.unbound();
+  json["warnings"] = report.warnings;
+  return json;
+}
+
+/// What binding had to work around, for people.
+void tell_workarounds(const HeatReport& heat) {
+  const auto tell = [](std::size_t count, const std::string& what) {
+    if (count > 0) fmt::print(stderr, "  {} {}\n", count, what);
+  };
+  tell(heat.linked_components,
+       fmt::format("loose pieces ({} vertices) see no bone and follow what they sit on",
+                   heat.linked_vertices));
+  tell(heat.stray_vertices, "vertices belong to no face and follow what is near them");
+  tell(heat.repaired_triangles, "faces without area, or twice, did not count");
+  tell(heat.non_manifold_edges, "edges have more than two faces");
+  tell(heat.flipped_edges, "edges lie between faces that look to opposite sides");
+}
+
+void print_text(const BindCommand& command, const BindSceneReport& report) {
+  std::size_t vertices = 0, used = 0;
+  for (const BoundMesh& mesh : report.meshes) vertices += mesh.vertices;
+  for (const BoundJoint& joint : report.joints) used += joint.vertices > 0;
+  fmt::print(stderr, "{}: {} vertices of {} mesh{} bound to {} joints ({}, {:.2f} s)\n",
+             command.output.string(), vertices, report.meshes.size(), report.meshes.size() == 1 ? "" : "es",
+             used, command.method, report.seconds);
+  tell_workarounds(report.surface.heat);
+  if (report.mirror)
+    fmt::print(stderr, "  symmetric, by {} pairs of joints: {} vertices have a mirror image, {} have none\n",
+               report.mirror_pairs, report.surface.mirrored_vertices, report.surface.unmirrored_vertices);
+  std::size_t by_name = 0;
+  for (const JointLeftOut& joint : report.left_out) by_name += joint.reason != "not in the rig's skin";
+  if (by_name > 0)
+    fmt::print(stderr, "  {} joint{} no weights, such as '{}': {} (--json lists all)\n", by_name,
+               by_name == 1 ? " gets" : "s get", report.left_out.back().name, report.left_out.back().reason);
+}
+
+}  // namespace
+
+int run_bind(const BindCommand& command) {
+  const BindSceneOptions options = parse_options(command);
+  check_glb_output(command.output, {command.mesh, command.rig});
+  const Scene mesh = open_input(command.mesh);
+  const bool own_rig = command.rig.empty() || same_input(command.mesh, command.rig);
+  if (own_rig && rig_joints(mesh).empty())
+    throw Error(
+        fmt::format("{}: has no skeleton of its own; name the file of one with --rig, or a built-in "
+                    "character's, such as --rig model:mannequin",
+                    command.mesh));
+  const Scene other = own_rig ? Scene() : open_input(command.rig);
+  BindSceneReport report;
+  const Scene bound = bind_scene(mesh, own_rig ? mesh : other, options, &report);
+  refuse_unbound(report.meshes, command.mesh);
+  write_glb(bound, command.output);
+  tell_warnings(report.warnings);
+  std::vector<std::filesystem::path> pictures;
+  if (!command.pictures.empty()) pictures = draw_weights(bound, report.joints, command.pictures);
+  if (command.json) {
+    Json json = report_json(command, report);
+    json["pictures"] = pictures_json(pictures);
+    fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+    return 0;
+  }
+  print_text(command, report);
+  if (!pictures.empty())
+    fmt::print(stderr, "  {} pictures in {}\n", pictures.size(), command.pictures.string());
+  return 0;
+}
+
+}  // namespace sinew::cli

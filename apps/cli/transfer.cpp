@@ -1,0 +1,86 @@
+// Carries the weights of a bound mesh over to another one.
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <sinew/character/transfer_scene.h>
+#include <sinew/scene/gltf.h>
+
+#include "apps/cli/binding.h"
+#include "apps/cli/input.h"
+#include "apps/cli/verbs.h"
+
+namespace sinew::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json report_json(const TransferCommand& command, const TransferSceneReport& report) {
+  const TransferReport& surface = report.surface;
+  Json json;
+  json["bound"] = command.bound;
+  json["mesh"] = command.mesh;
+  json["output"] = command.output.string();
+  json["seconds"] = report.seconds;
+  json["meshes"] = meshes_json(report.meshes);
+  json["joints"] = joints_json(report.joints);
+  json["surface"] = {{"welded_vertices", surface.vertices},
+                     {"transferred_vertices", surface.transferred_vertices},
+                     {"filled_vertices", surface.filled_vertices},
+                     {"fallback_vertices", surface.fallback_vertices},
+                     {"fallback_components", surface.fallback_components},
+                     {"too_far_vertices", surface.too_far_vertices},
+                     {"wrong_side_vertices", surface.wrong_side_vertices},
+                     {"facing_vertices", surface.facing_vertices},
+                     {"stray_vertices", surface.stray_vertices},
+                     {"turned_components", surface.turned_components}};
+  json["unbound_vertices"] = report.unbound();
+  json["warnings"] = report.warnings;
+  return json;
+}
+
+void print_text(const TransferCommand& command, const TransferSceneReport& report) {
+  const TransferReport& surface = report.surface;
+  std::size_t vertices = 0;
+  for (const BoundMesh& mesh : report.meshes) vertices += mesh.vertices;
+  fmt::print(stderr, "{}: {} vertices of {} mesh{} bound to {} joints ({:.2f} s)\n", command.output.string(),
+             vertices, report.meshes.size(), report.meshes.size() == 1 ? "" : "es", report.joints.size(),
+             report.seconds);
+  fmt::print(stderr, "  after welding {} took over weights, {} were filled in between, {} take the closest\n",
+             surface.transferred_vertices, surface.filled_vertices,
+             surface.fallback_vertices + surface.stray_vertices);
+}
+
+}  // namespace
+
+int run_transfer(const TransferCommand& command) {
+  TransferSceneOptions options;
+  if (command.distance) options.surface.max_distance = *command.distance;
+  if (command.angle) options.surface.max_angle = *command.angle;
+  options.influences = parse_influences(command.influences);
+  options.meshes = command.meshes;
+  check_glb_output(command.output, {command.bound, command.mesh});
+  const Scene bound = open_input(command.bound);
+  const Scene mesh = open_input(command.mesh);
+  TransferSceneReport report;
+  const Scene result = transfer_scene(bound, mesh, options, &report);
+  refuse_unbound(report.meshes, command.mesh);
+  write_glb(result, command.output);
+  tell_warnings(report.warnings);
+  std::vector<std::filesystem::path> pictures;
+  if (!command.pictures.empty()) pictures = draw_weights(result, report.joints, command.pictures);
+  if (command.json) {
+    Json json = report_json(command, report);
+    json["pictures"] = pictures_json(pictures);
+    fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+    return 0;
+  }
+  print_text(command, report);
+  if (!pictures.empty())
+    fmt::print(stderr, "  {} pictures in {}\n", pictures.size(), command.pictures.string());
+  return 0;
+}
+
+}  // namespace sinew::cli
