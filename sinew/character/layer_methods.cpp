@@ -1,6 +1,8 @@
 #include <sinew/character/bulge_free_layer.h>
+#include <sinew/character/curve_layer.h>
 #include <sinew/character/layer.h>
 #include <sinew/character/skin_layers.h>
+#include <sinew/character/stretch_twist_layer.h>
 
 namespace sinew {
 
@@ -17,6 +19,11 @@ constexpr LayerMethod kMethods[] = {
      no_options, make_dual_quaternion_layer},
     {"bulge_free", "dual quaternion skinning without its bulge: bent skin keeps its distance to the bones",
      true, make_bulge_free_options, make_bulge_free_layer},
+    {"stretch_twist",
+     "stretchable, twistable bones: a wrist's turn and a moved joint are spread along the bone before it",
+     true, make_stretch_twist_options, make_stretch_twist_layer},
+    {"curves", "tails, spines and tentacles follow a smooth curve through their joints", false,
+     make_curve_options, make_curve_layer},
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <sinew/character/recipe.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <set>
 
@@ -60,6 +61,49 @@ class FieldReader : public FieldVisitor {
     value = given->get<bool>();
   }
 
+  void text(std::string_view name, std::string& value, std::string_view) override {
+    const Json* given = find(name);
+    if (given == nullptr) return;
+    if (!given->is_string()) fail(name, fmt::format("expected a string, found {}", show(*given)));
+    const auto& given_text = given->get_ref<const std::string&>();
+    if (given_text.size() > kMostTextBytes)
+      fail(name, fmt::format("{} bytes are too long; allowed are {}", given_text.size(), kMostTextBytes));
+    value = given_text;
+  }
+
+  void choice(std::string_view name, std::size_t& value, std::span<const std::string_view> allowed,
+              std::string_view) override {
+    const Json* given = find(name);
+    if (given == nullptr) return;
+    for (std::size_t i = 0; i < allowed.size(); ++i)
+      if (given->is_string() && given->get_ref<const std::string&>() == allowed[i]) {
+        value = i;
+        return;
+      }
+    std::string names;
+    for (const std::string_view choice : allowed) names.append(names.empty() ? "" : ", ").append(choice);
+    fail(name, fmt::format("{} is not a choice; allowed are: {}", show(*given), names));
+  }
+
+  void list(std::string_view name, FieldList& entries, std::string_view) override {
+    const Json* given = find(name);
+    if (given == nullptr) return;
+    if (!given->is_array()) fail(name, fmt::format("expected a list, found {}", show(*given)));
+    if (given->size() > kMostEntries)
+      fail(name, fmt::format("{} entries are too many; allowed are {}", given->size(), kMostEntries));
+    entries.resize(0);  // what the recipe says replaces the default
+    entries.resize(given->size());
+    for (std::size_t i = 0; i < given->size(); ++i) {
+      const Json& entry = (*given)[i];
+      const std::string where = fmt::format("{}{}[{}]", where_, name, i);
+      if (!entry.is_object())
+        throw Error(fmt::format("{}: expected an object, found {}", where, show(entry)));
+      FieldReader reader(entry, where + ".");
+      entries.visit_entry(i, reader);
+      reader.refuse_unknown();
+    }
+  }
+
   /// A field that is read elsewhere.
   void allow(std::string_view name) { known_.emplace_back(name); }
 
@@ -103,6 +147,23 @@ class FieldWriter : public FieldVisitor {
   void boolean(std::string_view name, bool& value, std::string_view) override {
     object[std::string(name)] = value;
   }
+  void text(std::string_view name, std::string& value, std::string_view) override {
+    object[std::string(name)] = value;
+  }
+  void choice(std::string_view name, std::size_t& value, std::span<const std::string_view> allowed,
+              std::string_view) override {
+    assert(value < allowed.size());
+    object[std::string(name)] = allowed[value];
+  }
+  void list(std::string_view name, FieldList& entries, std::string_view) override {
+    Json array = Json::array();
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      FieldWriter entry;
+      entries.visit_entry(i, entry);
+      array.push_back(std::move(entry.object));
+    }
+    object[std::string(name)] = std::move(array);
+  }
   Json object = Json::object();
 };
 
@@ -128,6 +189,36 @@ class FieldDescriber : public FieldVisitor {
   }
   void boolean(std::string_view name, bool& value, std::string_view help) override {
     fields.push_back({{"name", name}, {"type", "boolean"}, {"default", value}, {"help", help}});
+  }
+  void text(std::string_view name, std::string& value, std::string_view help) override {
+    fields.push_back({{"name", name},
+                      {"type", "text"},
+                      {"default", value},
+                      {"maximum_bytes", kMostTextBytes},
+                      {"help", help}});
+  }
+  void choice(std::string_view name, std::size_t& value, std::span<const std::string_view> allowed,
+              std::string_view help) override {
+    assert(value < allowed.size());
+    Json choices = Json::array();
+    for (const std::string_view choice : allowed) choices.push_back(choice);
+    fields.push_back({{"name", name},
+                      {"type", "choice"},
+                      {"default", allowed[value]},
+                      {"allowed", std::move(choices)},
+                      {"help", help}});
+  }
+  void list(std::string_view name, FieldList& entries, std::string_view help) override {
+    FieldWriter defaults;
+    defaults.list(name, entries, help);
+    FieldDescriber entry;
+    entries.visit_default_entry(entry);
+    fields.push_back({{"name", name},
+                      {"type", "list"},
+                      {"default", std::move(defaults.object[std::string(name)])},
+                      {"maximum_entries", kMostEntries},
+                      {"help", help},
+                      {"fields", std::move(entry.fields)}});
   }
   Json fields = Json::array();
 };
@@ -180,14 +271,41 @@ class RepeatedKeys {
   std::vector<std::set<std::string>> keys_;
 };
 
-void append_fields(std::string& text, const Json& fields) {
+/// Refuses what is not a JSON object or too much of it.
+Json parse_object(std::string_view text, const std::string& name) {
+  if (text.size() > kSizeLimit)
+    throw Error(
+        fmt::format("{}: {} bytes are too long for a recipe ({} allowed)", name, text.size(), kSizeLimit));
+  check_json_nesting(text, name, kNestingLimit);
+  Json json;
+  try {
+    json = Json::parse(text, RepeatedKeys(name));
+  } catch (const Json::exception& error) {
+    throw Error(fmt::format("{}: not valid JSON: {}", name, error.what()));
+  }
+  if (!json.is_object())
+    throw Error(fmt::format("{}: a recipe is a JSON object, found {}", name, show(json)));
+  return json;
+}
+
+void append_fields(std::string& text, const Json& fields, std::size_t indent = 2) {
   for (const Json& field : fields) {
     std::string range;
     if (field.contains("minimum"))
       range = fmt::format(", {} to {}", field["minimum"].dump(), field["maximum"].dump());
-    text += fmt::format("  {:<16} {}, default {}{}\n                   {}\n",
+    if (field.contains("maximum_bytes"))
+      range = fmt::format(", at most {} bytes", field["maximum_bytes"].dump());
+    if (field.contains("allowed")) {
+      range = ", one of:";
+      for (const Json& choice : field["allowed"]) range.append(" ").append(choice.get<std::string>());
+    }
+    if (field.contains("maximum_entries"))
+      range = fmt::format(", at most {} objects, each with", field["maximum_entries"].dump());
+    const std::string margin(indent, ' ');
+    text += fmt::format("{}{:<16} {}, default {}{}\n{}                 {}\n", margin,
                         field["name"].get<std::string>(), field["type"].get<std::string>(),
-                        field["default"].dump(), range, field["help"].get<std::string>());
+                        field["default"].dump(), range, margin, field["help"].get<std::string>());
+    if (field.contains("fields")) append_fields(text, field["fields"], indent + 4);
   }
 }
 
@@ -204,18 +322,7 @@ void Recipe::visit(FieldVisitor& fields) {
 }
 
 Recipe parse_recipe(std::string_view text, const std::string& name) {
-  if (text.size() > kSizeLimit)
-    throw Error(
-        fmt::format("{}: {} bytes are too long for a recipe ({} allowed)", name, text.size(), kSizeLimit));
-  check_json_nesting(text, name, kNestingLimit);
-  Json json;
-  try {
-    json = Json::parse(text, RepeatedKeys(name));
-  } catch (const Json::exception& error) {
-    throw Error(fmt::format("{}: not valid JSON: {}", name, error.what()));
-  }
-  if (!json.is_object())
-    throw Error(fmt::format("{}: a recipe is a JSON object, found {}", name, show(json)));
+  const Json json = parse_object(text, name);
   Recipe recipe;
   FieldReader reader(json, name + ": ");
   recipe.visit(reader);
@@ -266,6 +373,16 @@ Recipe recipe_for_method(std::string_view name) {
 
 namespace {
 
+void write_options(const LayerOptions& options, FieldWriter& fields) {
+  // visit() serves readers too and so is not const; a writer changes nothing.
+  const_cast<LayerOptions&>(options).visit(fields);
+}
+
+std::string dump(const Json& json) {
+  // Texts that a program set may be no UTF-8; those that were read are.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 Json recipe_json(Recipe recipe) {
   FieldWriter writer;
   recipe.visit(writer);
@@ -274,8 +391,7 @@ Json recipe_json(Recipe recipe) {
   for (const LayerRecipe& layer : recipe.layers) {
     FieldWriter fields;
     fields.object["method"] = layer.method;
-    // visit() serves readers too and so is not const; a writer changes nothing.
-    if (layer.options) const_cast<LayerOptions&>(*layer.options).visit(fields);
+    if (layer.options) write_options(*layer.options, fields);
     json["layers"].push_back(std::move(fields.object));
   }
   return json;
@@ -284,7 +400,28 @@ Json recipe_json(Recipe recipe) {
 }  // namespace
 
 std::string to_json(const Recipe& recipe) {
-  return recipe_json(recipe).dump(2) + "\n";
+  return dump(recipe_json(recipe));
+}
+
+void read_options(LayerOptions& options, std::string_view text, const std::string& name) {
+  const Json json = parse_object(text, name);
+  FieldReader reader(json, name + ": ");
+  options.visit(reader);
+  reader.refuse_unknown();
+}
+
+std::string to_json(const LayerOptions& options) {
+  FieldWriter fields;
+  write_options(options, fields);
+  return dump(fields.object);
+}
+
+std::string options_help(LayerOptions& options) {
+  FieldDescriber described;
+  options.visit(described);
+  std::string text;
+  append_fields(text, described.fields);
+  return text;
 }
 
 std::string recipe_help_json() {
@@ -301,7 +438,7 @@ std::string recipe_help_json() {
         {{"method", method.name}, {"summary", method.summary}, {"fields", std::move(described.fields)}});
   }
   help["default"] = recipe_json(recipe);
-  return help.dump(2) + "\n";
+  return dump(help);
 }
 
 std::string recipe_help() {
@@ -316,7 +453,7 @@ std::string recipe_help() {
   for (const Json& layer : help["layers"]) {
     text +=
         fmt::format("  {:<16} {}\n", layer["method"].get<std::string>(), layer["summary"].get<std::string>());
-    append_fields(text, layer["fields"]);
+    append_fields(text, layer["fields"], 4);
   }
   text += "\nthe default recipe:\n" + help["default"].dump(2) + "\n";
   return text;

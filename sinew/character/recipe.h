@@ -47,6 +47,13 @@ Recipe recipe_for_method(std::string_view method);
 /// The whole recipe as JSON, defaults included; parse_recipe gives it back.
 std::string to_json(const Recipe& recipe);
 
+/// The same for the settings of one layer on their own, without its "method": for programs that keep them
+/// apart. `options` keeps its fields where the JSON says nothing. Throws as parse_recipe does.
+void read_options(LayerOptions& options, std::string_view json, const std::string& name);
+std::string to_json(const LayerOptions& options);
+/// As recipe_help, for one layer; its present values count as the defaults.
+std::string options_help(LayerOptions& options);
+
 /// Every field with type, default, range and meaning, as text for people.
 std::string recipe_help();
 /// The same as JSON, for programs: {"fields": [...], "layers": [{"method", "summary", "fields"}], "default":

@@ -96,5 +96,118 @@ TEST(Recipe, HelpNamesEveryFieldAndMethod) {
   EXPECT_NO_THROW(parse_recipe(json["default"].dump(), "default"));
 }
 
+/// Every kind of field that a layer's settings can have.
+class EveryOption : public LayerOptions {
+ public:
+  struct Inner {
+    int count = 3;
+    void visit(FieldVisitor& fields) { fields.integer("count", count, 0, 10, "how many"); }
+  };
+  struct Entry {
+    std::string name = "any";
+    std::vector<Inner> inner;
+    void visit(FieldVisitor& fields) {
+      fields.text("name", name, "what it is called");
+      fields.list("inner", inner, "what is in it");
+    }
+  };
+  double number = 0.5;
+  bool flag = false;
+  std::size_t form = 1;
+  std::vector<Entry> entries{Entry()};
+
+  void visit(FieldVisitor& fields) override {
+    static constexpr std::string_view kForms[] = {"round", "square"};
+    fields.number("number", number, 0, 1, "a share");
+    fields.boolean("flag", flag, "yes or no");
+    fields.choice("form", form, kForms, "its form");
+    fields.list("entries", entries, "a list");
+  }
+};
+
+std::string option_error(const std::string& json) {
+  EveryOption options;
+  try {
+    read_options(options, json, "r.json");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(RecipeFields, EveryKindIsReadAndWritten) {
+  EveryOption options;
+  read_options(options,
+               R"({"form": "round", "entries": [{"name": "ä\n"}, {"inner": [{"count": 7}, {}]}, {}]})", "r");
+  EXPECT_EQ(options.number, 0.5);
+  EXPECT_EQ(options.form, 0u);
+  ASSERT_EQ(options.entries.size(), 3u);
+  EXPECT_EQ(options.entries[0].name, "ä\n");
+  EXPECT_EQ(options.entries[1].name, "any");
+  ASSERT_EQ(options.entries[1].inner.size(), 2u);
+  EXPECT_EQ(options.entries[1].inner[0].count, 7);
+  EXPECT_EQ(options.entries[1].inner[1].count, 3);
+  EveryOption again;
+  read_options(again, to_json(options), "again");
+  EXPECT_EQ(to_json(again), to_json(options));
+  EXPECT_EQ(nlohmann::json::parse(to_json(options))["entries"][1]["inner"][0]["count"], 7);
+  // A list that is given replaces the default; one that is not leaves it.
+  read_options(options, R"({"entries": []})", "r");
+  EXPECT_TRUE(options.entries.empty());
+  EveryOption untouched;
+  read_options(untouched, "{}", "r");
+  EXPECT_EQ(untouched.entries.size(), 1u);
+}
+
+TEST(RecipeFields, MistakesAreNamedByPath) {
+  const std::pair<std::string, const char*> cases[] = {
+      {R"({"form": "oval"})", "r.json: form: \"oval\" is not a choice; allowed are: round, square"},
+      {R"({"form": 1})", "form: 1 is not a choice; allowed are: round, square"},
+      {R"({"entries": {}})", "entries: expected a list, found {}"},
+      {R"({"entries": [{}, 3]})", "entries[1]: expected an object, found 3"},
+      {R"({"entries": [{"name": 3}]})", "entries[0].name: expected a string, found 3"},
+      {R"({"entries": [{"nam": "x"}]})", "entries[0].'nam' is not a field; allowed are: name, inner"},
+      {R"({"entries": [{}, {"inner": [{"count": 11}]}]})",
+       "entries[1].inner[0].count: 11 is out of range; allowed are 0 to 10"},
+      {R"({"entries": [{"inner": [{"cout": 1}]}]})", "entries[0].inner[0].'cout' is not a field"},
+      {R"({"entries": [{"name": "a", "name": "b"}]})", "'name' is given twice"},
+      {R"({"entries": [{"name": ")" + std::string(257, 'x') + "\"}]}",
+       "entries[0].name: 257 bytes are too long; allowed are 256"},
+      {"[]", "a recipe is a JSON object"},
+  };
+  for (const auto& [json, expected] : cases) {
+    const std::string error = option_error(json);
+    EXPECT_NE(error.find(expected), std::string::npos) << json << "\n  gave: " << error;
+    EXPECT_EQ(error.find('\n'), std::string::npos) << error;
+  }
+  EXPECT_EQ(option_error(R"({"entries": [{"name": ")" + std::string(256, 'x') + "\"}]}"), "no error");
+}
+
+TEST(RecipeFields, ListsHaveALimit) {
+  const auto with_entries = [](int count) {
+    std::string json = "{\"entries\": [{}";
+    for (int i = 1; i < count; ++i) json += ", {}";
+    return json + "]}";
+  };
+  EXPECT_EQ(option_error(with_entries(1024)), "no error");
+  EXPECT_EQ(option_error(with_entries(1025)), "r.json: entries: 1025 entries are too many; allowed are 1024");
+}
+
+TEST(RecipeFields, HelpNamesEveryField) {
+  EveryOption options;
+  const std::string help = options_help(options);
+  for (const char* part :
+       {"number", "flag", "form", "choice, default \"square\", one of: round square", "entries",
+        "list, default", "at most 1024 objects", "name", "text, default \"any\", at most 256 bytes", "inner",
+        "count", "integer, default 3, 0 to 10"})
+    EXPECT_NE(help.find(part), std::string::npos) << part << " is missing in\n" << help;
+}
+
+TEST(RecipeFields, TextThatIsNoUtf8IsWrittenAllTheSame) {
+  EveryOption options;
+  options.entries[0].name = "\xff";
+  EXPECT_TRUE(nlohmann::json::accept(to_json(options)));
+}
+
 }  // namespace
 }  // namespace sinew
