@@ -225,7 +225,7 @@ int run(int argc, char** argv) {
   CLI::App* demo_verb =
       app.add_subcommand("demo", "Show every method on built-in characters: pictures, figures, files");
   demo_verb->add_option("-o,--output", demo.directory, "directory to write to (default: out/demo)");
-  demo_verb->add_option("--only", demo.only, "one of arm, hand and mannequin (default: all)");
+  demo_verb->add_option("--only", demo.only, "one of arm, hand, mannequin and cat (default: all)");
   demo_verb->add_option("--size", demo.size, "pixels of one view's side (default: 400)")
       ->check(CLI::Range(32, 2000));
   demo_verb->add_flag("--quick", demo.quick, "coarse characters and few frames: rough, but soon done");

@@ -82,6 +82,8 @@ std::shared_ptr<const Character> Character::make(const Scene& scene, const Recip
     const LayerMethod* method = find_layer_method(layer.method);
     const auto options = layer.options ? layer.options : method->make_options();
     character->layers_.push_back(method->make_layer(*options, *character));
+    if (const std::string reason = character->layers_.back()->idle_because(); !reason.empty())
+      character->warnings_.push_back(fmt::format("layer '{}' does nothing: {}", layer.method, reason));
   }
   return character;
 }

@@ -240,7 +240,12 @@ std::vector<CurveChain> bound_chains(const Character& character, const RestJoint
 class CurveLayer : public Layer {
  public:
   CurveLayer(const Character& character, std::span<const CurveChain> chains)
-      : curves_({character.rest(), character.triangles()}, character.skin_weights(), chains) {}
+      : has_chains_(!chains.empty()),
+        curves_({character.rest(), character.triangles()}, character.skin_weights(), chains) {}
+
+  std::string idle_because() const override {
+    return has_chains_ ? "" : "no tail, spine or neck was found; name the ends of one in its 'chains'";
+  }
 
   std::unique_ptr<LayerState> make_state() const override {
     auto state = std::make_unique<State>();
@@ -256,6 +261,7 @@ class CurveLayer : public Layer {
   struct State : LayerState {
     CurveSkeleton::Scratch scratch;
   };
+  bool has_chains_;
   CurveSkeleton curves_;
 };
 

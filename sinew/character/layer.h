@@ -37,6 +37,9 @@ class Layer {
   virtual ~Layer() = default;
   /// Whether a frame's result depends on earlier frames. Without history frames may be baked in any order.
   virtual bool has_history() const { return false; }
+  /// Why it never does anything on its character, such as "no tail was found"; empty when it may do
+  /// something.
+  virtual std::string idle_because() const { return {}; }
   /// May be null for layers that need none.
   virtual std::unique_ptr<LayerState> make_state() const { return nullptr; }
   /// `positions` are the welded vertices: what the layer before left (the rest surface for the first), to be

@@ -271,6 +271,12 @@ TEST(CurveLayer, CharactersWithoutChainsAreLeftAlone) {
   const auto layer = make_curve_layer(CurveOptions(), *character);
   EXPECT_TRUE(deform(*character, *layer, curled(*character, 40)) ==
               std::vector<Vec3f>(character->rest().begin(), character->rest().end()));
+  EXPECT_NE(layer->idle_because(), "");
+  // A user who asked for curves is told.
+  const auto told =
+      Character::make(make_tube_scene(row({"upper_arm", "lower_arm"}), 2), recipe_for_method("curves"));
+  ASSERT_EQ(told->warnings().size(), 1u);
+  EXPECT_EQ(told->warnings()[0].find("layer 'curves' does nothing: no tail"), 0u);
 }
 
 }  // namespace
