@@ -1,6 +1,8 @@
 // Gives a mesh the weights that make a rig move it.
 #include <cstdio>
 
+#include <map>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -94,16 +96,14 @@ Json report_json(const BindCommand& command, const BindSceneReport& report) {
 
 /// What binding had to work around, for people.
 void tell_workarounds(const HeatReport& heat) {
-  const auto tell = [](std::size_t count, const std::string& what) {
-    if (count > 0) fmt::print(stderr, "  {} {}\n", count, what);
+  const auto tell = [](std::size_t count, const char* what) {
+    if (count > 0) fmt::print(stderr, "  {}: {}\n", what, count);
   };
-  tell(heat.linked_components,
-       fmt::format("loose pieces ({} vertices) see no bone and follow what they sit on",
-                   heat.linked_vertices));
-  tell(heat.stray_vertices, "vertices belong to no face and follow what is near them");
-  tell(heat.repaired_triangles, "faces without area, or twice, did not count");
-  tell(heat.non_manifold_edges, "edges have more than two faces");
-  tell(heat.flipped_edges, "edges lie between faces that look to opposite sides");
+  tell(heat.linked_components, "loose pieces that see no bone and follow what they sit on");
+  tell(heat.stray_vertices, "vertices in no face, which follow what is near them");
+  tell(heat.repaired_triangles, "faces without area, or there twice, that did not count");
+  tell(heat.non_manifold_edges, "edges with more than two faces");
+  tell(heat.flipped_edges, "edges between faces that look to opposite sides");
 }
 
 void print_text(const BindCommand& command, const BindSceneReport& report) {
@@ -115,13 +115,22 @@ void print_text(const BindCommand& command, const BindSceneReport& report) {
              used, command.method, report.seconds);
   tell_workarounds(report.surface.heat);
   if (report.mirror)
-    fmt::print(stderr, "  symmetric, by {} pairs of joints: {} vertices have a mirror image, {} have none\n",
-               report.mirror_pairs, report.surface.mirrored_vertices, report.surface.unmirrored_vertices);
-  std::size_t by_name = 0;
-  for (const JointLeftOut& joint : report.left_out) by_name += joint.reason != "not in the rig's skin";
-  if (by_name > 0)
-    fmt::print(stderr, "  {} joint{} no weights, such as '{}': {} (--json lists all)\n", by_name,
-               by_name == 1 ? " gets" : "s get", report.left_out.back().name, report.left_out.back().reason);
+    fmt::print(stderr, "  symmetric by {} pairs of joints; of {} vertices (welded) {} have a mirror image\n",
+               report.mirror_pairs, report.surface.vertices, report.surface.mirrored_vertices);
+  std::map<std::string, std::vector<std::string>> left_out;
+  for (const JointLeftOut& joint : report.left_out)
+    if (joint.reason != "not in the rig's skin") left_out[joint.reason].push_back(joint.name);
+  for (const auto& [reason, names] : left_out)
+    fmt::print(stderr, "  no weights for '{}'{}: {}\n", names[0],
+               names.size() == 1 ? "" : fmt::format(" and {} more", names.size() - 1), reason);
+}
+
+/// Meshes that stand still beside what was bound.
+void tell_unbound_meshes(const Scene& bound) {
+  std::string names;
+  for (const SceneMesh& mesh : bound.meshes)
+    if (mesh.skin < 0) names += fmt::format("{}'{}'", names.empty() ? "" : ", ", mesh.name);
+  if (!names.empty()) fmt::print(stderr, "  not bound, and will not move with the rig: {}\n", names);
 }
 
 }  // namespace
@@ -129,6 +138,7 @@ void print_text(const BindCommand& command, const BindSceneReport& report) {
 int run_bind(const BindCommand& command) {
   const BindSceneOptions options = parse_options(command);
   check_glb_output(command.output, {command.mesh, command.rig});
+  if (!command.pictures.empty()) make_picture_directory(command.pictures);  // a wrong path shows now
   const Scene mesh = open_input(command.mesh);
   const bool own_rig = command.rig.empty() || same_input(command.mesh, command.rig);
   if (own_rig && rig_joints(mesh).empty())
@@ -151,6 +161,7 @@ int run_bind(const BindCommand& command) {
     return 0;
   }
   print_text(command, report);
+  tell_unbound_meshes(bound);
   if (!pictures.empty())
     fmt::print(stderr, "  {} pictures in {}\n", pictures.size(), command.pictures.string());
   return 0;

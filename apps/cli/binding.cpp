@@ -149,11 +149,16 @@ void tell_warnings(const std::vector<std::string>& warnings) {
   for (const std::string& warning : warnings) fmt::print(stderr, "sinew: warning: {}\n", warning);
 }
 
-std::vector<std::filesystem::path> draw_weights(const Scene& scene, const std::vector<BoundJoint>& joints,
-                                                const std::filesystem::path& directory) {
+void make_picture_directory(const std::filesystem::path& directory) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
-  if (error) throw Error(fmt::format("{}: {}", directory.string(), error.message()));
+  if (error)
+    throw Error(fmt::format("{}: cannot make the directory: {}", directory.string(), error.message()));
+}
+
+std::vector<std::filesystem::path> draw_weights(const Scene& scene, const std::vector<BoundJoint>& joints,
+                                                const std::filesystem::path& directory) {
+  make_picture_directory(directory);
   const Progress progress = progress_bar("pictures");
   const WeightPictures pictures(scene);
   std::set<std::string> taken;

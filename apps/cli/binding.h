@@ -30,6 +30,9 @@ nlohmann::ordered_json pictures_json(const std::vector<std::filesystem::path>& p
 /// Prints warnings on stderr, one line each.
 void tell_warnings(const std::vector<std::string>& warnings);
 
+/// Where pictures go, with all directories above. Throws Error.
+void make_picture_directory(const std::filesystem::path& directory);
+
 /// A picture of the joints' regions, and one per joint of its weights, from the front and the back. Returns
 /// the files written; the directory is made where it is missing. Throws Error.
 std::vector<std::filesystem::path> draw_weights(const Scene& scene, const std::vector<BoundJoint>& joints,

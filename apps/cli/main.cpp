@@ -234,7 +234,9 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    fmt::print(stderr, "sinew: {}; see `sinew --help`\n", error.what());
+    const std::vector<CLI::App*> verbs = app.get_subcommands();
+    fmt::print(stderr, "sinew: {}; see `sinew {}--help`\n", error.what(),
+               verbs.empty() ? "" : verbs[0]->get_name() + " ");
     return 1;
   }
 

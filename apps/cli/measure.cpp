@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -168,11 +169,11 @@ int run_measure(const MeasureCommand& command) {
   options.last_frame = performance.last_frame;
   options.frames_per_second = performance.frames_per_second;
   options.set_pose = performance.set_pose;
+  std::set<std::string> told;  // most are about the file, and the same for all methods
   for (Method& method : methods) {
     const std::shared_ptr<const Character> character = Character::make(performance.scene, method.recipe);
-    if (&method == &methods.front())
-      for (const std::string& warning : character->warnings())
-        fmt::print(stderr, "sinew: warning: {}: {}\n", input, warning);
+    for (const std::string& warning : character->warnings())
+      if (told.insert(warning).second) fmt::print(stderr, "sinew: warning: {}: {}\n", input, warning);
     method.measured = measure_performance(character, options, progress_bar("measure " + method.name));
     method.summary = summarise(method.measured);
     if (method.measured.rejected_joints > 0)

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <limits>
 #include <memory>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -205,8 +206,11 @@ class RenderJob {
       method.performer = std::make_unique<Performer>(method.character);
       methods_.push_back(std::move(method));
     }
-    for (const std::string& warning : methods_[0].character->warnings())
-      fmt::print(stderr, "sinew: warning: {}: {}\n", command_.performance.input, warning);
+    std::set<std::string> told;  // most are about the file, and the same for all methods
+    for (const Method& method : methods_)
+      for (const std::string& warning : method.character->warnings())
+        if (told.insert(warning).second)
+          fmt::print(stderr, "sinew: warning: {}: {}\n", command_.performance.input, warning);
   }
 
   void prepare_clay() {

@@ -48,9 +48,16 @@ void print_text(const TransferCommand& command, const TransferSceneReport& repor
   fmt::print(stderr, "{}: {} vertices of {} mesh{} bound to {} joints ({:.2f} s)\n", command.output.string(),
              vertices, report.meshes.size(), report.meshes.size() == 1 ? "" : "es", report.joints.size(),
              report.seconds);
-  fmt::print(stderr, "  after welding {} took over weights, {} were filled in between, {} take the closest\n",
-             surface.transferred_vertices, surface.filled_vertices,
-             surface.fallback_vertices + surface.stray_vertices);
+  fmt::print(
+      stderr,
+      "  of {} vertices (welded) {} took the weights of their closest points, {} lie too far off or face "
+      "another way and were filled in between them, {} had nothing to be filled in from\n",
+      surface.vertices, surface.transferred_vertices, surface.filled_vertices, surface.fallback_vertices);
+  if (2 * surface.transferred_vertices < surface.vertices)
+    fmt::print(stderr,
+               "sinew: warning: {}: less than half of the weights were taken over; does the mesh lie on the "
+               "bound one, in the same pose? --distance and --angle allow more\n",
+               command.output.string());
 }
 
 }  // namespace
@@ -62,6 +69,7 @@ int run_transfer(const TransferCommand& command) {
   options.influences = parse_influences(command.influences);
   options.meshes = command.meshes;
   check_glb_output(command.output, {command.bound, command.mesh});
+  if (!command.pictures.empty()) make_picture_directory(command.pictures);  // a wrong path shows now
   const Scene bound = open_input(command.bound);
   const Scene mesh = open_input(command.mesh);
   TransferSceneReport report;

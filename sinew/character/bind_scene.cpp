@@ -19,6 +19,9 @@ namespace sinew {
 
 namespace {
 
+// Joints farther than this share of the rig's size from their partners' mirror images are no partners.
+constexpr double kWorstMirror = 0.15;
+
 /// Without the namespace that some programs put before it.
 std::string_view plain_name(std::string_view name) {
   const std::size_t colon = name.find_last_of(":|");
@@ -53,7 +56,8 @@ class SceneBinder {
     chosen_ = choose_meshes(mesh_, options_.meshes);
     rig_pose_ = bind_pose(rig_);
     const std::vector<Affine3d> scene_from_mesh = bind_pose(mesh_).scene_from_mesh;
-    surface_ = join_surfaces(mesh_, chosen_, scene_from_mesh);
+    surface_ = join_surfaces(mesh_, chosen_, scene_from_mesh,
+                             options_.lock.empty() ? WeldBy::position : WeldBy::position_and_skin);
     choose_joints();
     const OrientedSurface oriented(surface_.view());
     make_bones(oriented);
@@ -89,7 +93,7 @@ class SceneBinder {
     std::set<int> left(candidates_.begin(), candidates_.end());
     const auto leave_out = [&](auto&& goes, const std::string& reason) {
       for (const int joint : candidates_)
-        if (left.contains(joint) && goes(joint)) {
+        if (left.contains(joint) && !matches_any(joint_name(joint), options_.lock) && goes(joint)) {
           left.erase(joint);
           report_.left_out.push_back({joint_name(joint), reason});
         }
@@ -100,6 +104,10 @@ class SceneBinder {
           report_.left_out.push_back({rig_.skeleton.joints[j].name, "not in the rig's skin"});
     check_patterns(options_.ignore, "ignore");
     check_patterns(options_.lock, "lock");
+    for (const int joint : candidates_)
+      if (matches_any(joint_name(joint), options_.ignore) && matches_any(joint_name(joint), options_.lock))
+        throw Error(
+            fmt::format("joint '{}' is both to be ignored and locked; choose one", joint_name(joint)));
     leave_out([&](int joint) { return matches_any(joint_name(joint), options_.ignore); }, "ignored");
     const auto any = [&](auto&& test) { return std::any_of(left.begin(), left.end(), test); };
     if (any([&](int joint) { return is_deform_name(joint_name(joint)); }))
@@ -157,7 +165,11 @@ class SceneBinder {
       if (bone.child >= 0) skeleton.extend(bone.tail);  // a leaf's reaches for the surface, however far
     }
     const double skin_size = skin.diagonal().norm(), skeleton_size = skeleton.diagonal().norm();
-    if (skeleton_size > 0 && skin_size > 0 &&
+    Eigen::AlignedBox3d around = skeleton;
+    around.extend(skeleton.min() - Vec3d::Constant(0.1 * skeleton_size));
+    around.extend(skeleton.max() + Vec3d::Constant(0.1 * skeleton_size));
+    const bool is_part = around.contains(skin) && 3 * skin_size < 2 * skeleton_size;
+    if (!is_part && skeleton_size > 0 && skin_size > 0 &&
         (skeleton_size > 4 * skin_size || skin_size > 8 * skeleton_size)) {
       report_.warnings.push_back(fmt::format(
           "rig and mesh differ in size: the rig is {}, the mesh {}; other units? Scale the mesh by {:.3g} to "
@@ -183,7 +195,12 @@ class SceneBinder {
     find_outside();
     if (2 * outside.size() <= weighted_joints_.size() && leave_out_roots(oriented)) find_outside();
     if (outside.empty()) return;
-    if (2 * outside.size() > weighted_joints_.size())
+    if (is_part)
+      report_.warnings.push_back(fmt::format(
+          "the mesh covers a part of the rig: {} of {} joints lie outside of it; clothes round a bound body "
+          "get the body's weights by `sinew transfer`",
+          outside.size(), weighted_joints_.size()));
+    else if (2 * outside.size() > weighted_joints_.size())
       report_.warnings.push_back(fmt::format(
           "{} of {} bones lie outside of the mesh: the rig is {}, the mesh {}; does the rig stand in the "
           "mesh's pose?",
@@ -199,8 +216,9 @@ class SceneBinder {
   /// Rigs have a root on the floor that carries the whole. Skin that follows it, between the legs, stays
   /// behind when the hips move.
   bool leave_out_roots(const OrientedSurface& oriented) {
+    constexpr int kMostRoots = 8;  // one or two are usual; each costs a walk over the rig
     bool any = false;
-    while (weighted_joints_.size() > 1) {
+    for (int roots = 0; roots < kMostRoots && weighted_joints_.size() > 1; ++roots) {
       const int root = *weighted_joints_.begin();  // parents have smaller numbers
       const auto is_roots = [&](const Bone& bone) { return bone.joint == root; };
       const auto bone = std::find_if(bones_.begin(), bones_.end(), is_roots);
@@ -263,9 +281,10 @@ class SceneBinder {
       plane = find_mirror_plane(rig_.skeleton, rig_pose_.world_from_joint, partner, &fit);
       if (!plane && fit.pairs > 0)
         report_.warnings.push_back(fmt::format(
-            "{} pairs of joints, left and right by name, do not mirror each other (off by {:.2g} m on the "
-            "average): bound without symmetry; --symmetry x, y or z demands it",
-            fit.pairs, fit.pair_residual));
+            "{} pairs of joints, left and right by name, do not mirror each other, or not across the joints "
+            "between them (root mean square {:.2g} m and median {:.2g} m off): bound without symmetry; "
+            "--symmetry x, y or z demands it",
+            fit.pairs, fit.pair_residual, fit.axial_residual));
     } else {
       plane = axis_plane(partner);
       if (std::none_of(weighted_joints_.begin(), weighted_joints_.end(), [&](int joint) {
@@ -273,14 +292,43 @@ class SceneBinder {
             return other >= 0 && other != joint;
           }))
         pair_by_place(*plane, partner);
+      check_mirrors(*plane, partner);
     }
     if (!plane) return std::nullopt;
+    // Without a side in its name a joint stands on the plane, or is a prop of one side.
+    Eigen::AlignedBox3d box;
+    for (const int joint : weighted_joints_) box.extend(place(joint));
+    for (const int joint : weighted_joints_)
+      if (partner[static_cast<std::size_t>(joint)] == joint &&
+          std::abs(plane->height(place(joint))) > kMirrorTolerance * box.diagonal().norm())
+        partner[static_cast<std::size_t>(joint)] = -1;
     report_.mirror = plane;
     std::size_t with_partner = 0;
     for (std::size_t j = 0; j < partner.size(); ++j)
       with_partner += partner[j] >= 0 && partner[j] != static_cast<int>(j);
     report_.mirror_pairs = with_partner / 2;
     return BindSymmetry{*plane, std::move(partner)};
+  }
+
+  /// A plane that was asked for may fit badly, but not so badly that it exchanges limbs that are none.
+  void check_mirrors(const MirrorPlane& plane, const std::vector<int>& partner) const {
+    Eigen::AlignedBox3d box;
+    double squares = 0;
+    std::size_t paired = 0;
+    for (const int joint : weighted_joints_) {
+      box.extend(place(joint));
+      const int other = partner[static_cast<std::size_t>(joint)];
+      if (other < 0 || other == joint) continue;
+      squares += (plane.mirrored(place(joint)) - place(other)).squaredNorm();
+      ++paired;
+    }
+    const double off = paired > 0 ? std::sqrt(squares / static_cast<double>(paired)) : 0;
+    if (off > kWorstMirror * box.diagonal().norm())
+      throw Error(
+          fmt::format("symmetry: left and right joints do not mirror each other across that plane (off by "
+                      "{:.2g} m on the "
+                      "average); choose another axis, auto or none",
+                      off));
   }
 
   Vec3d place(int joint) const {

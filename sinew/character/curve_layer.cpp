@@ -244,7 +244,10 @@ class CurveLayer : public Layer {
         curves_({character.rest(), character.triangles()}, character.skin_weights(), chains) {}
 
   std::string idle_because() const override {
-    return has_chains_ ? "" : "no tail, spine or neck was found; name the ends of one in its 'chains'";
+    return has_chains_ ? ""
+                       : "no tail of 3 joints and no spine or neck of 4 was found; a recipe may name the "
+                         "ends of one: "
+                         "{\"method\": \"curves\", \"chains\": [{\"from\": \"spine_01\", \"to\": \"neck\"}]}";
   }
 
   std::unique_ptr<LayerState> make_state() const override {

@@ -10,6 +10,7 @@
 
 #include <sinew/core/error.h>
 #include <sinew/core/pattern.h>
+#include <sinew/scene/weld_keys.h>
 
 namespace sinew {
 
@@ -57,13 +58,15 @@ void tell_dropped_skins(MergedRig& merged, const JoinedSurface& surface) {
 }  // namespace
 
 JoinedSurface join_surfaces(const Scene& scene, std::span<const std::size_t> meshes,
-                            std::span<const Affine3d> scene_from_mesh) {
+                            std::span<const Affine3d> scene_from_mesh, WeldBy weld_by) {
   assert(scene_from_mesh.size() == scene.meshes.size());
   JoinedSurface joined;
   for (const std::size_t m : meshes) {
     const Mesh& surface = scene.meshes[m].surface;
     const Affine3d& place = scene_from_mesh[m];
-    JoinedSurface::Part part{m, joined.positions.size(), weld_vertices(surface.positions)};
+    const std::vector<std::uint32_t> keys =
+        weld_by == WeldBy::position_and_skin ? weld_keys(scene.meshes[m]) : std::vector<std::uint32_t>();
+    JoinedSurface::Part part{m, joined.positions.size(), weld_vertices(surface.positions, keys)};
     if (part.weld.size() > std::numeric_limits<std::uint32_t>::max() - joined.positions.size())
       throw Error(fmt::format("{}: too many vertices for one surface", scene.source.string()));
     joined.positions.reserve(joined.positions.size() + part.weld.size());

@@ -11,7 +11,11 @@
 namespace sinew {
 
 /// Some meshes of a scene as one welded surface, so that eyes and clothes see the body they sit on. Vertices
-/// of one mesh at the same position are one; meshes stay apart.
+/// of one mesh at the same position are one, or only where they also move alike; meshes stay apart.
+enum class WeldBy {
+  position,           ///< for surfaces that get new weights
+  position_and_skin,  ///< for those whose weights count: closed lips stay apart (scene/weld_keys.h)
+};
 struct JoinedSurface {
   struct Part {
     std::size_t mesh = 0;  ///< of the scene
@@ -29,7 +33,7 @@ struct JoinedSurface {
 /// `scene_from_mesh` has one entry per mesh of the scene. Throws Error when there are more than 2³² - 1
 /// vertices or one lands where no float reaches.
 JoinedSurface join_surfaces(const Scene& scene, std::span<const std::size_t> meshes,
-                            std::span<const Affine3d> scene_from_mesh);
+                            std::span<const Affine3d> scene_from_mesh, WeldBy weld_by);
 
 /// The meshes with vertices whose name fits one of the patterns (core/pattern.h); all when there are no
 /// patterns. Throws Error when a pattern fits no mesh, or nothing is left.

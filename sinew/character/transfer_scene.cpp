@@ -58,8 +58,9 @@ Scene transfer_scene(const Scene& bound, const Scene& mesh, const TransferSceneO
   const std::vector<std::size_t> chosen = choose_meshes(mesh, options.meshes);
   const BindPose bound_pose = bind_pose(bound);
   const std::vector<Affine3d> scene_from_mesh = bind_pose(mesh).scene_from_mesh;
-  const JoinedSurface source = join_surfaces(bound, sources, bound_pose.scene_from_mesh);
-  const JoinedSurface target = join_surfaces(mesh, chosen, scene_from_mesh);
+  const JoinedSurface source =
+      join_surfaces(bound, sources, bound_pose.scene_from_mesh, WeldBy::position_and_skin);
+  const JoinedSurface target = join_surfaces(mesh, chosen, scene_from_mesh, WeldBy::position);
 
   TransferSceneReport result;
   SkinWeights weights = transfer_weights(source.view(), joined_weights(bound, source), target.view(),

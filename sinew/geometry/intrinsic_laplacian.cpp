@@ -13,6 +13,7 @@
 
 #include <sinew/core/parallel.h>
 #include <sinew/geometry/disjoint_sets.h>
+#include <sinew/geometry/topology.h>
 
 // Sharp & Crane 2020, "A Laplacian for Nonmanifold Triangle Meshes": lengths are mollified, every
 // triangle gets a front and a back copy, the copies are glued to an edge-manifold double cover, edges are
@@ -629,8 +630,22 @@ IntrinsicLaplacian intrinsic_laplacian(const MeshView& mesh, const IntrinsicLapl
   };
   add_areas(sheet, false);
   add_areas(cover, true);
-  const double floor = total > 0 ? 1e-6 * total / static_cast<double>(n) : 1.0;
-  for (double& mass : result.mass) mass = std::max(mass, floor);
+  // A large piece beside a small one must not raise the small one's floor.
+  const Components pieces = connected_components(n, mesh.triangles);
+  std::vector<double> piece_area(pieces.count, 0);
+  std::vector<std::size_t> piece_size(pieces.count, 0);
+  for (std::size_t v = 0; v < n; ++v) {
+    piece_area[pieces.of_vertex[v]] += result.mass[static_cast<Eigen::Index>(v)];
+    ++piece_size[pieces.of_vertex[v]];
+  }
+  const double mean = total > 0 ? total / static_cast<double>(n) : 1e6;
+  for (std::size_t v = 0; v < n; ++v) {
+    const std::uint32_t piece = pieces.of_vertex[v];
+    const double own =
+        piece_area[piece] > 0 ? piece_area[piece] / static_cast<double>(piece_size[piece]) : mean;
+    double& mass = result.mass[static_cast<Eigen::Index>(v)];
+    mass = std::max(mass, 1e-6 * own);
+  }
   return result;
 }
 

@@ -27,7 +27,7 @@ struct IntrinsicLaplacian {
   Eigen::SparseMatrix<double> laplacian;
   /// A third of the area around each vertex of the intrinsic triangles (m²), which are larger than the mesh's
   /// own where edges were made longer. Strictly positive: vertices without area get a millionth of the mean
-  /// (1 m² when the whole mesh has no area).
+  /// of their component, or of the mesh where that has none (1 m² when the whole mesh has no area).
   Eigen::VectorXd mass;
 
   std::size_t repeated_corner_triangles = 0;  ///< left out

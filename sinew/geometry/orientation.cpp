@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint32_t kNone = 0xffffffff;
 // A patch that encloses less than this share of what a sphere of its area would is flat.
 constexpr double kFlat = 1e-3;
-// Rays leave their own triangle behind by this share of the mesh's size.
+// Rays leave their own triangle behind by this share of the patch's size.
 constexpr float kSkip = 1e-4f;
 
 bool has_repeated_corner(const Triangle& f) {
@@ -139,10 +139,14 @@ struct Escapes {
 };
 
 Escapes count_escapes(const MeshView& mesh, std::span<const std::uint32_t> patch,
-                      std::span<const std::uint8_t> reversed, const SurfaceQuery& query, float skip) {
+                      std::span<const std::uint8_t> reversed, const SurfaceQuery& query) {
   constexpr std::size_t kSamples = 8;
   constexpr int kTilted = 5;
   constexpr double kTilt = 0.9;  // radians
+  Eigen::AlignedBox3f box;
+  for (const std::uint32_t t : patch)
+    for (const std::uint32_t v : mesh.triangles[t]) box.extend(mesh.positions[v]);
+  const float skip = kSkip * box.diagonal().norm();
   Escapes escapes;
   const std::size_t samples = std::min(kSamples, patch.size());
   for (std::size_t i = 0; i < samples; ++i) {
@@ -179,15 +183,11 @@ Orientation find_orientation(const MeshView& mesh, const SurfaceQuery& query) {
   orientation.closed = patches.closed;
   orientation.interior.assign(mesh.triangles.size(), 0);
   const bool one_closed = patches.closed && patches.size() == 1;
-  Eigen::AlignedBox3f box;
-  for (const std::uint32_t t : patches.triangles)
-    for (const std::uint32_t v : mesh.triangles[t]) box.extend(mesh.positions[v]);
-  const float skip = box.isEmpty() ? 0 : kSkip * box.diagonal().norm();
   std::vector<std::uint8_t> turned(patches.size(), 0);
   parallel_blocks(patches.size(), 16, [&](std::size_t begin, std::size_t end) {
     for (std::size_t p = begin; p < end; ++p) {
       const Escapes escapes =
-          one_closed ? Escapes{} : count_escapes(mesh, patches[p], patches.reversed, query, skip);
+          one_closed ? Escapes{} : count_escapes(mesh, patches[p], patches.reversed, query);
       turned[p] = escapes.front != escapes.back ? escapes.back > escapes.front
                                                 : encloses_backwards(mesh, patches[p], patches.reversed);
       if (!one_closed && escapes.front + escapes.back == 0)

@@ -4,6 +4,12 @@
 
 namespace sinew {
 
+namespace {
+
+constexpr std::size_t kMostIntervals = 24;
+
+}  // namespace
+
 struct OrientedSurface::Winding {
   explicit Winding(const MeshView& outward)
       : tree(outward), winding(tree, FittedTriangleTree(tree, outward.positions), outward.positions) {}
@@ -64,6 +70,15 @@ double OrientedSurface::reach(const Vec3d& from, const Vec3d& unit_direction) co
 
 double OrientedSurface::outside_share(const Ray& ray, bool starts_inside) const {
   const std::vector<RayHit> hits = query_.all_hits(ray);
+  if (winding_ != nullptr && hits.size() > kMostIntervals) {
+    // Hair, foliage, hundreds of layers: so many samples tell as much.
+    int outside = 0;
+    for (std::size_t i = 0; i < kMostIntervals; ++i) {
+      const float t = (static_cast<float>(i) + 0.5f) / kMostIntervals;
+      if (!contains((ray.origin + t * ray.direction).cast<double>())) ++outside;
+    }
+    return static_cast<double>(outside) / kMostIntervals;
+  }
   double outside = 0, last = 0;
   bool inside = starts_inside;
   const auto pass = [&](double until) {

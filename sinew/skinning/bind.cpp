@@ -32,10 +32,7 @@ void check(const MeshView& surface, std::span<const Bone> bones, const BindOptio
   for (std::size_t v = 0; v < surface.positions.size(); ++v)
     if (!is_usable(surface.positions[v].cast<double>()))
       throw Error(fmt::format("bind: vertex {} is not at a finite place within 1e15 m", v));
-  for (std::size_t t = 0; t < surface.triangles.size(); ++t)
-    for (const std::uint32_t v : surface.triangles[t])
-      if (v >= surface.positions.size())
-        throw Error(fmt::format("bind: triangle {} names vertex {} of {}", t, v, surface.positions.size()));
+  check_triangles(surface, "bind");
   if (!(options.prune >= 0 && options.prune <= 0.5))
     throw Error(fmt::format("bind: prune is {}; allowed are 0 to 0.5", options.prune));
   if (options.smooth < 0 || options.smooth > 1000)
@@ -83,14 +80,29 @@ SkinWeights finish_rows(const SkinWeights& weights, const BindOptions& options) 
         }
     std::stable_sort(held.begin(), held.end(),
                      [](const Influence& a, const Influence& b) { return a.weight > b.weight; });
-    if (held.size() > most) held.resize(most);
+    // What is left needs a joint to go to: then the lightest locked one gives way, where all places are
+    // taken.
+    const std::size_t most_held =
+        locked > 1 - 1e-6 ? most : std::max<std::size_t>(most - 1, most == 1 ? 0 : 1);
+    if (held.size() > most_held) {
+      held.resize(most_held);
+      locked = 0;
+      for (const Influence& influence : held) locked += influence.weight;
+    }
     row.clear();
-    double sum = 0;
     const double left = std::max(0.0, 1 - locked);
     // Rows are heaviest first.
-    for (std::uint32_t i = weights.starts[v]; i < weights.starts[v + 1]; ++i) {
-      if (row.size() + held.size() == most) break;
-      if (!row.empty() && weights.values[i] < options.prune) break;
+    std::uint32_t end = weights.starts[v];
+    while (end < weights.starts[v + 1] && end - weights.starts[v] + held.size() < most &&
+           (end == weights.starts[v] || weights.values[end] >= options.prune))
+      ++end;
+    // Of joints that weigh the same, as left and right ones on the mirror plane do, all stay or none.
+    if (options.symmetry && end > weights.starts[v] && end < weights.starts[v + 1])
+      while (end > weights.starts[v] + 1 && weights.values[end - 1] == weights.values[end] &&
+             weights.values[end] < weights.values[weights.starts[v]])
+        --end;
+    double sum = 0;
+    for (std::uint32_t i = weights.starts[v]; i < end; ++i) {
       row.push_back({weights.joints[i], weights.values[i]});
       sum += weights.values[i];
     }
@@ -112,11 +124,18 @@ SkinWeights bind_surface(const MeshView& surface, std::span<const Bone> bones, c
   SkinWeights weights = options.method == BindMethod::envelope
                             ? envelope_weights(surface.positions, bones)
                             : heat_weights(surface, bones, {.sharpness = options.sharpness}, &heat, oriented);
-  if (options.method == BindMethod::rigid) weights = strongest_only(weights);
+  if (options.method == BindMethod::rigid && options.smooth > 0) weights = strongest_only(weights);
   if (options.smooth > 0) weights = smooth_rows(surface, weights, options.smooth);
   if (options.symmetry) {
     SymmetryReport symmetry;
-    weights = symmetrize(surface, weights, *options.symmetry, &symmetry);
+    // Locked joints have no weights here to exchange with their partners.
+    BindSymmetry free = *options.symmetry;
+    for (const std::uint32_t joint : options.locked.joints)
+      if (joint < free.partner.size() && free.partner[joint] >= 0) {
+        free.partner[static_cast<std::size_t>(free.partner[joint])] = -1;
+        free.partner[joint] = -1;
+      }
+    weights = symmetrize(surface, weights, free, &symmetry);
     facts.mirrored_vertices = symmetry.paired_vertices + symmetry.interpolated_vertices;
     facts.unmirrored_vertices = symmetry.unmirrored_vertices;
   }

@@ -34,7 +34,8 @@ struct BindOptions {
   int smooth = 0;              ///< passes of smoothing over the surface after the method, in [0, 1000]
   std::optional<BindSymmetry> symmetry;
   /// Weights that must stay as they are: one row per vertex, each summing to at most 1 (up to rounding), of
-  /// joints that have no bone in `bones`. The other joints share what is left. Empty: none.
+  /// joints that have no bone in `bones`. The other joints share what is left; where the locked ones take all
+  /// `influences`, the lightest of them gives way to the heaviest other. Empty: none.
   SkinWeights locked;
 };
 

@@ -20,8 +20,7 @@ constexpr double kOutsideBone = 4;
 constexpr double kEquallyNear = 1e-3;  // relative difference of two bones that share a vertex
 // The part of the way at either end in which the surface is not looked for: the vertex's own triangles.
 constexpr float kEnds = 1e-3f;
-// Bones on the surface would heat it without bound; they count as this share of the surface's size away.
-constexpr double kSmallestDistance = 1e-3;
+constexpr double kNoLength = 1e-200;  // squared; its inverse is still finite
 constexpr std::size_t kBlock = 256;
 
 /// The bones as the search reads them: number after number, so that the compiler can take several at once.
@@ -38,7 +37,7 @@ struct BoneTable {
         along[i].push_back(way[i]);
       }
       const double squared_length = way.squaredNorm();
-      inverse_squared_length.push_back(squared_length > 0 ? 1 / squared_length : 0);
+      inverse_squared_length.push_back(squared_length > kNoLength ? 1 / squared_length : 0);
       penalty.push_back(outside[b] != 0 ? kOutsideBone * kOutsideBone : 1);
     }
   }
@@ -94,8 +93,9 @@ bool is_outside(const Bone& bone, const OrientedSurface& surface) {
 }  // namespace
 
 HeatSources find_heat_sources(std::span<const Vec3f> positions, std::span<const Vec3d> normals,
-                              const OrientedSurface& surface, std::span<const Bone> bones) {
-  assert(!bones.empty() && normals.size() == positions.size());
+                              std::span<const double> smallest, const OrientedSurface& surface,
+                              std::span<const Bone> bones) {
+  assert(!bones.empty() && normals.size() == positions.size() && smallest.size() == positions.size());
   HeatSources sources;
   sources.vertices.resize(positions.size());
   sources.bone_is_outside.resize(bones.size());
@@ -103,11 +103,6 @@ HeatSources find_heat_sources(std::span<const Vec3f> positions, std::span<const 
     for (std::size_t b = begin; b < end; ++b)
       sources.bone_is_outside[b] = is_outside(bones[b], surface) ? 1 : 0;
   });
-  Eigen::AlignedBox3d box;
-  for (const Vec3f& p : positions) box.extend(p.cast<double>());
-  const double size = box.isEmpty() ? 0 : box.diagonal().norm();
-  const double smallest = std::max(kSmallestDistance * size, 1e-100);
-
   const BoneTable table(bones, sources.bone_is_outside);
   parallel_blocks(positions.size(), kBlock, [&](std::size_t begin, std::size_t end) {
     std::vector<double> least(bones.size());
@@ -148,7 +143,7 @@ HeatSources find_heat_sources(std::span<const Vec3f> positions, std::span<const 
             best = score;
             vertex.sees_bone = !hidden;
             vertex.faces_bone = normals[v].dot(near.way) < 0;
-            vertex.distance = std::max(near.distance, smallest);
+            vertex.distance = std::max(near.distance, smallest[v]);
           }
           const auto joint = static_cast<std::uint32_t>(bones[near.bone].joint);
           const auto known = vertex.joints.begin() + vertex.count;

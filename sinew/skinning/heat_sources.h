@@ -36,9 +36,11 @@ struct HeatSources {
 ///   vertices behind a mouth see none at all.
 /// - Bones that lie outside for the most part are four times as far.
 ///
-/// `normals` point outwards (geometry/orientation.h). There is at least one bone; all numbers are finite. The
-/// result depends neither on the scale nor on the number of threads.
+/// `normals` point outwards (geometry/orientation.h); distances below a vertex's `smallest` (metres, above 0)
+/// count as that: bones on the surface would heat it without bound. There is at least one bone; all numbers
+/// are finite. The result depends neither on the scale nor on the number of threads.
 HeatSources find_heat_sources(std::span<const Vec3f> positions, std::span<const Vec3d> normals,
-                              const OrientedSurface& surface, std::span<const Bone> bones);
+                              std::span<const double> smallest, const OrientedSurface& surface,
+                              std::span<const Bone> bones);
 
 }  // namespace sinew

@@ -20,8 +20,11 @@ constexpr double kHeat = 1;               // the paper's c
 constexpr double kSmallestWeight = 1e-3;  // before sharpening
 // A piece of surface gets its own heat when at least this share of its vertices see their bones.
 constexpr double kSeeingShare = 0.2;
-// Links are never shorter than this share of the surface's size: they would outweigh all diffusion.
-constexpr double kShortestLink = 1e-3;
+// Distances to bones and to other surfaces are never shorter than this share of a piece's size: they would
+// outweigh all diffusion.
+constexpr double kShortest = 1e-3;
+// What draws a vertex never vanishes beside its neighbours, however far away a rig is.
+constexpr double kLeastScreen = 1e-9;
 constexpr std::size_t kLanes = SparseCholesky::kLanes;
 constexpr std::size_t kBlock = 2048;
 
@@ -150,7 +153,8 @@ std::vector<std::uint8_t> see_bones(const Components& components, const HeatSour
 
 /// A piece of surface that sees bones takes heat from those alone: where limbs are pieces of their own, a
 /// vertex that a bone too short leaves behind must not go to the next limb's.
-void keep_to_own_bones(const MeshView& surface, std::span<const Vec3d> normals, const Components& components,
+void keep_to_own_bones(const MeshView& surface, std::span<const Vec3d> normals,
+                       std::span<const double> shortest, const Components& components,
                        const OrientedSurface& oriented, std::span<const Bone> bones, HeatSources& sources) {
   std::vector<std::vector<std::uint32_t>> seen(components.count), strays(components.count);
   const std::vector<std::uint8_t> rooted = see_bones(components, sources);
@@ -178,11 +182,13 @@ void keep_to_own_bones(const MeshView& surface, std::span<const Vec3d> normals, 
       if (has(seen[piece], static_cast<std::uint32_t>(bone.joint))) own.push_back(bone);
     std::vector<Vec3f> positions;
     std::vector<Vec3d> directions;
+    std::vector<double> limits;
     for (const std::uint32_t v : strays[piece]) {
       positions.push_back(surface.positions[v]);
       directions.push_back(normals[v]);
+      limits.push_back(shortest[v]);
     }
-    const HeatSources found = find_heat_sources(positions, directions, oriented, own);
+    const HeatSources found = find_heat_sources(positions, directions, limits, oriented, own);
     for (std::size_t i = 0; i < strays[piece].size(); ++i)
       sources.vertices[strays[piece][i]] = found.vertices[i];
   }
@@ -203,6 +209,21 @@ std::vector<Triangle> without_walls(const MeshView& surface, const Orientation& 
       kept.push_back(f);
   }
   return kept;
+}
+
+/// Per vertex, the shortest distance that counts. By piece: neither a stray vertex far away nor a floor in
+/// the scene changes what is short for a body.
+std::vector<double> shortest_distances(const MeshView& surface, const Components& components) {
+  std::vector<Eigen::AlignedBox3d> boxes(components.count);
+  for (const Triangle& f : surface.triangles)
+    for (const std::uint32_t v : f)
+      boxes[components.of_vertex[v]].extend(surface.positions[v].cast<double>());
+  std::vector<double> shortest(surface.positions.size());
+  for (std::size_t v = 0; v < shortest.size(); ++v) {
+    const Eigen::AlignedBox3d& box = boxes[components.of_vertex[v]];
+    shortest[v] = std::max(box.isEmpty() ? 0.0 : kShortest * box.diagonal().norm(), 1e-100);
+  }
+  return shortest;
 }
 
 /// Where a vertex of a piece that sees no bone sits.
@@ -233,8 +254,10 @@ SkinWeights heat_weights(const MeshView& surface, std::span<const Bone> bones, c
     intrinsic = intrinsic_laplacian({surface.positions, skin});
   const Components components = connected_parts(surface);
   const std::vector<Vec3d> normals = outward_normals(surface, orientation);
-  HeatSources sources = find_heat_sources(surface.positions, normals, *oriented, bones);
-  if (components.count > 1) keep_to_own_bones(surface, normals, components, *oriented, bones, sources);
+  const std::vector<double> shortest = shortest_distances(surface, components);
+  HeatSources sources = find_heat_sources(surface.positions, normals, shortest, *oriented, bones);
+  if (components.count > 1)
+    keep_to_own_bones(surface, normals, shortest, components, *oriented, bones, sources);
   own.reset();
 
   // Joints in the order of their numbers; a slot is a place in this list.
@@ -270,16 +293,13 @@ SkinWeights heat_weights(const MeshView& surface, std::span<const Bone> bones, c
       if (rooted[components.of_vertex[v]] == 0) linked.push_back(v);
     links.resize(linked.size());
     const SurfaceQuery ground_query({surface.positions, ground});
-    Eigen::AlignedBox3d box;
-    for (const Vec3f& p : surface.positions) box.extend(p.cast<double>());
-    const double shortest = std::max(kShortestLink * box.diagonal().norm(), 1e-100);
     parallel_blocks(linked.size(), kBlock, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
         const std::optional<NearestHit> hit = ground_query.nearest(surface.positions[linked[i]]);
         if (hit)
-          links[i] = {hit->triangle, hit->barycentric, std::max<double>(hit->distance, shortest)};
+          links[i] = {hit->triangle, hit->barycentric, std::max<double>(hit->distance, shortest[linked[i]])};
         else
-          links[i] = {0, Vec3f(1, 0, 0), shortest};
+          links[i] = {0, Vec3f(1, 0, 0), shortest[linked[i]]};
       }
     });
     // A piece that is nearer to bones than to any other surface does not sit on it.
@@ -301,12 +321,15 @@ SkinWeights heat_weights(const MeshView& surface, std::span<const Bone> bones, c
   std::vector<std::uint8_t> is_linked(count, 0);
   for (const std::uint32_t v : linked) is_linked[v] = 1;
 
+  const Eigen::VectorXd degree = intrinsic.laplacian.diagonal();
   Part heated;
   for (std::uint32_t v = 0; v < count; ++v) {
     if (is_linked[v] != 0) continue;
     const HeatSources::Vertex& source = sources.vertices[v];
     heated.vertices.push_back(v);
-    heated.screen.push_back(intrinsic.mass[v] * kHeat * source.count / (source.distance * source.distance));
+    heated.screen.push_back(
+        std::max(intrinsic.mass[v] * kHeat * source.count / (source.distance * source.distance),
+                 kLeastScreen * degree[v]));
   }
   std::vector<Entry> entries =
       diffuse(intrinsic.laplacian, heated, joints, [&](std::size_t i, const auto& visit) {
@@ -322,7 +345,8 @@ SkinWeights heat_weights(const MeshView& surface, std::span<const Bone> bones, c
     Part sitting;
     sitting.vertices = linked;
     for (std::size_t i = 0; i < linked.size(); ++i)
-      sitting.screen.push_back(intrinsic.mass[linked[i]] / (links[i].distance * links[i].distance));
+      sitting.screen.push_back(std::max(intrinsic.mass[linked[i]] / (links[i].distance * links[i].distance),
+                                        kLeastScreen * degree[linked[i]]));
     std::vector<Entry> sitting_entries =
         diffuse(intrinsic.laplacian, sitting, joints, [&](std::size_t i, const auto& visit) {
           const Triangle& f = ground[links[i].triangle];

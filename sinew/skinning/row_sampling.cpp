@@ -1,5 +1,6 @@
 #include <sinew/skinning/row_sampling.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -56,9 +57,21 @@ void add_interpolated_row(const SkinWeights& weights, const Triangle& triangle, 
   }
 }
 
+void check_triangles(const MeshView& surface, const char* what) {
+  for (std::size_t t = 0; t < surface.triangles.size(); ++t)
+    for (const std::uint32_t v : surface.triangles[t])
+      if (v >= surface.positions.size())
+        throw Error(
+            fmt::format("{}: triangle {} names vertex {} of {}", what, t, v, surface.positions.size()));
+}
+
 void check_rows(const SkinWeights& weights, std::size_t vertices, const char* what) {
   if (weights.rows() != vertices)
     throw Error(fmt::format("{}: {} rows of weights for {} vertices", what, weights.rows(), vertices));
+  if (weights.joints.size() != weights.values.size() || weights.starts.front() != 0 ||
+      weights.starts.back() != weights.joints.size() ||
+      !std::is_sorted(weights.starts.begin(), weights.starts.end()))
+    throw Error(fmt::format("{}: rows do not follow one another", what));
   for (std::size_t v = 0; v < vertices; ++v)
     for (std::uint32_t i = weights.starts[v]; i < weights.starts[v + 1]; ++i)
       if (!std::isfinite(weights.values[i]) || weights.values[i] < 0)

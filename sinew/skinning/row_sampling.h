@@ -19,6 +19,9 @@ Vec3d interpolated_normal(std::span<const Vec3d> normals, const Triangle& triang
 void add_interpolated_row(const SkinWeights& weights, const Triangle& triangle, const Vec3f& barycentric,
                           std::vector<Influence>& row);
 
+/// Throws Error, starting with `what`, when a triangle names a vertex that does not exist.
+void check_triangles(const MeshView& surface, const char* what);
+
 /// Throws Error, starting with `what`, unless there is one row per vertex and all weights are finite and not
 /// negative.
 void check_rows(const SkinWeights& weights, std::size_t vertices, const char* what);

@@ -189,6 +189,7 @@ class MeanRow {
 };
 
 void check(const MeshView& surface, const SkinWeights& weights, const BindSymmetry& symmetry) {
+  check_triangles(surface, "symmetry");
   check_rows(weights, surface.positions.size(), "symmetry");
   for (std::size_t v = 0; v < surface.positions.size(); ++v)
     if (!surface.positions[v].allFinite())

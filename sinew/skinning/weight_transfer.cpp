@@ -120,6 +120,8 @@ class Source {
 SkinWeights transfer_weights(const MeshView& source_mesh, const SkinWeights& source_weights,
                              const MeshView& target, const TransferOptions& options, TransferReport* report) {
   check_options(options);
+  check_triangles(source_mesh, "weight transfer: source");
+  check_triangles(target, "weight transfer: target");
   check_rows(source_weights, source_mesh.positions.size(), "weight transfer: source");
   check_positions(source_mesh, "weight transfer: source");
   check_positions(target, "weight transfer: target");

@@ -412,7 +412,7 @@ TEST(BindScene, SymmetryIsFoundByNames) {
   bind_scene(pair_mesh(), pair_rig(), {.symmetry = SymmetryChoice::none}, &report);
   EXPECT_FALSE(report.mirror.has_value());
   Scene crooked = pair_rig();
-  crooked.skeleton.joints[4].rest.translation = Vec3f(0, 0.8f, 0);
+  crooked.skeleton.joints[4].rest.translation = Vec3f(0, 1.1f, 0);
   bind_scene(pair_mesh(), crooked, {}, &report);
   EXPECT_FALSE(report.mirror.has_value());
   EXPECT_TRUE(mentions(report.warnings, "do not mirror each other"));
@@ -432,6 +432,47 @@ TEST(BindScene, SymmetryAcrossAnAxisNeedsNoNames) {
   ASSERT_TRUE(report.mirror.has_value());
   EXPECT_NEAR(report.mirror->point.x(), 0.5, 1e-6);
   EXPECT_EQ(report.mirror_pairs, 2u);
+}
+
+TEST(BindScene, SymmetryAcrossTheWrongAxisIsRefused) {
+  expect_error(pair_mesh(), pair_rig(), {.symmetry = SymmetryChoice::z},
+               "do not mirror each other across that plane");
+}
+
+TEST(BindScene, JointsWithoutASideMayStandOnOne) {
+  // Names without sides on the legs' lower halves: they must not be shared out over both legs.
+  Scene rig = pair_rig();
+  rig.skeleton.joints[2].name = "claw";
+  rig.skeleton.joints[4].name = "hook";
+  for (int i = 0; i < 4; ++i)
+    rig.skeleton.joints.push_back(joint("spine", i == 0 ? 0 : 4 + i, Vec3f(0, 0.2f, 0)));
+  BindSceneReport report;
+  const Scene bound = bind_scene(pair_mesh(), rig, {}, &report);
+  ASSERT_TRUE(report.mirror.has_value());
+  const SceneMesh& mesh = bound.meshes[0];
+  const Skin& skin = bound.skins[static_cast<std::size_t>(mesh.skin)];
+  for (std::size_t v = 0; v < mesh.surface.positions.size(); ++v)
+    for (const std::uint32_t slot : mesh.weights.row_joints(v)) {
+      const std::string& name = bound.skeleton.joints[static_cast<std::size_t>(skin.joints[slot])].name;
+      EXPECT_NE(name, mesh.surface.positions[v].x() > 0.5f ? "hook" : "claw");
+    }
+}
+
+TEST(BindScene, LockedJointsAreNotMirrored) {
+  const Scene bound = bind_scene(pair_mesh(), pair_rig(), {});
+  const Scene again = bind_scene(bound, bound, {.lock = {"leg.L"}});
+  const auto weight = [](const Scene& scene, std::size_t v) {
+    const SceneMesh& mesh = scene.meshes[0];
+    const Skin& skin = scene.skins[static_cast<std::size_t>(mesh.skin)];
+    for (std::size_t i = 0; i < mesh.weights.row_size(v); ++i)
+      if (scene.skeleton.joints[static_cast<std::size_t>(skin.joints[mesh.weights.row_joints(v)[i]])].name ==
+          "leg.L")
+        return mesh.weights.row_values(v)[i];
+    return 0.0f;
+  };
+  for (std::size_t v = 0; v < bound.meshes[0].surface.positions.size(); ++v)
+    EXPECT_NEAR(weight(again, v), weight(bound, v), 1e-5);
+  expect_error(bound, bound, {.ignore = {"leg.*"}, .lock = {"leg.L"}}, "both to be ignored and locked");
 }
 
 // --- other files

@@ -28,7 +28,7 @@ TEST(JoinedSurface, SeamsCloseAndMeshesStayApart) {
   const Scene scene = cubes();
   std::vector<Affine3d> places(4, Affine3d::Identity());
   places[1] = Eigen::Translation3d(0, 5, 0) * Eigen::Scaling(2.0);
-  const JoinedSurface joined = join_surfaces(scene, std::vector<std::size_t>{0, 1}, places);
+  const JoinedSurface joined = join_surfaces(scene, std::vector<std::size_t>{0, 1}, places, WeldBy::position);
   EXPECT_EQ(joined.positions.size(), 16u);
   EXPECT_EQ(joined.triangles.size(), 24u);
   EXPECT_NEAR(enclosed_volume(joined.view()), 16, 1e-5);
@@ -40,19 +40,22 @@ TEST(JoinedSurface, SeamsCloseAndMeshesStayApart) {
 TEST(JoinedSurface, MirroredMeshesAreTurnedRound) {
   const Scene scene = cubes();
   std::vector<Affine3d> places(4, Affine3d(Eigen::Scaling(-1.0, 1.0, 1.0)));
-  EXPECT_NEAR(enclosed_volume(join_surfaces(scene, std::vector<std::size_t>{0}, places).view()), 8, 1e-5);
+  EXPECT_NEAR(
+      enclosed_volume(join_surfaces(scene, std::vector<std::size_t>{0}, places, WeldBy::position).view()), 8,
+      1e-5);
 }
 
 TEST(JoinedSurface, RefusesWhatNoFloatReaches) {
   Scene scene = cubes();
   const std::vector<Affine3d> places(4, Affine3d(Eigen::Scaling(1e39)));
-  EXPECT_THROW(join_surfaces(scene, std::vector<std::size_t>{0}, places), Error);
+  EXPECT_THROW(join_surfaces(scene, std::vector<std::size_t>{0}, places, WeldBy::position), Error);
 }
 
 TEST(JoinedSurface, RowsGoBackToTheFilesVertices) {
   const Scene scene = cubes();
   const JoinedSurface joined =
-      join_surfaces(scene, std::vector<std::size_t>{1, 0}, std::vector<Affine3d>(4, Affine3d::Identity()));
+      join_surfaces(scene, std::vector<std::size_t>{1, 0}, std::vector<Affine3d>(4, Affine3d::Identity()),
+                    WeldBy::position);
   SkinWeights welded;
   for (std::uint32_t v = 0; v < 16; ++v) {
     welded.joints.insert(welded.joints.end(), {v, 20});

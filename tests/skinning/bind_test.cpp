@@ -76,7 +76,6 @@ TEST(Bind, LockedWeightsStay) {
   std::vector<Bone> bones = chain();
   bones.erase(bones.begin() + 2);
   BindOptions options;
-  WeightRepairs repairs;
   // Joint 2 holds 0.25 of every other vertex and all of each seventh.
   for (std::size_t v = 0; v < tube.positions.size(); ++v) {
     options.locked.starts.push_back(options.locked.starts.back());
@@ -98,6 +97,49 @@ TEST(Bind, LockedWeightsStay) {
       EXPECT_NEAR(weight_of(weights, v, 0), (1 - locked) * weight_of(free, v, 0), 1e-5);
     }
   }
+}
+
+TEST(Bind, LockedWeightsNeverGrow) {
+  // Four light locked weights and four places: one gives way, so that the rest has a joint to go to.
+  const Mesh tube = body();
+  BindOptions options;
+  for (std::size_t v = 0; v < tube.positions.size(); ++v) {
+    for (std::uint32_t joint = 10; joint < 14; ++joint) {
+      options.locked.joints.push_back(joint);
+      options.locked.values.push_back(0.02f + 0.001f * static_cast<float>(joint));
+    }
+    options.locked.starts.push_back(static_cast<std::uint32_t>(options.locked.joints.size()));
+  }
+  const SkinWeights weights = bind_surface(tube.view(), chain(), options);
+  for (std::size_t v = 0; v < tube.positions.size(); ++v) {
+    EXPECT_EQ(weights.row_size(v), 4u);
+    for (int joint = 11; joint < 14; ++joint)
+      EXPECT_NEAR(weight_of(weights, v, joint), 0.02 + 0.001 * joint, 1e-6);
+    EXPECT_EQ(weight_of(weights, v, 10), 0);
+  }
+}
+
+TEST(Bind, CuttingInfluencesKeepsSidesEqual) {
+  // A tube along the mirror plane with three bones in it and a pair beside it, whose weights are equal there.
+  const Mesh tube = test::make_tube(16, 12, 0.2f, 1.0f, true);
+  const std::vector<Bone> bones{{0, -1, {0, 0, 0}, {0, 0.35, 0}},
+                                {1, -1, {0, 0.35, 0}, {0, 0.65, 0}},
+                                {2, -1, {0, 0.65, 0}, {0, 1, 0}},
+                                {3, -1, {0.1, 0.3, 0}, {0.1, 0.7, 0}},
+                                {4, -1, {-0.1, 0.3, 0}, {-0.1, 0.7, 0}}};
+  BindOptions options;
+  options.symmetry = BindSymmetry{{}, {0, 1, 2, 4, 3}};
+  std::size_t both = 0;
+  for (const BindMethod method : {BindMethod::heat, BindMethod::envelope, BindMethod::rigid}) {
+    options.method = method;
+    const SkinWeights weights = bind_surface(tube.view(), bones, options);
+    for (std::size_t v = 0; v < tube.positions.size(); ++v)
+      if (std::abs(tube.positions[v].x()) < 1e-6f && method != BindMethod::rigid) {
+        EXPECT_EQ(weight_of(weights, v, 3), weight_of(weights, v, 4)) << v;
+        if (weight_of(weights, v, 3) > 0) ++both;
+      }
+  }
+  EXPECT_GT(both, 5u);
 }
 
 TEST(Bind, ReportsUnusedJoints) {

@@ -123,6 +123,40 @@ TEST(HeatWeights, WallsInTheFleshLeadNoHeat) {
     EXPECT_LT(test::total_variation(weights, v, expected, v), 1e-3);
 }
 
+TEST(HeatWeights, OutliersAndFloorsDoNotMatter) {
+  const Mesh tube = body();
+  const SkinWeights expected = heat_weights(tube.view(), kHalves);
+  Mesh stray = tube;
+  stray.positions.push_back({0, 1e12f, 0});
+  Mesh floor = tube;
+  for (const Vec3f& p : {Vec3f(-200, -5, -200), Vec3f(200, -5, -200), Vec3f(0, -5, 300)})
+    floor.positions.push_back(p);
+  const auto first = static_cast<std::uint32_t>(tube.positions.size());
+  floor.triangles.push_back({first, first + 1, first + 2});
+  for (const Mesh* mesh : {&stray, &floor}) {
+    const SkinWeights weights = heat_weights(mesh->view(), kHalves);
+    for (std::size_t v = 0; v < tube.positions.size(); ++v)
+      EXPECT_LT(test::total_variation(weights, v, expected, v), 1e-3);
+  }
+}
+
+TEST(HeatWeights, ARigFarAwayStillBinds) {
+  const Mesh tube = body();
+  for (const double away : {1e4, 1e8, 1e14}) {
+    std::vector<Bone> bones = kHalves;
+    for (Bone& bone : bones) {
+      bone.head.x() += away;
+      bone.tail.x() += away;
+    }
+    const SkinWeights weights = heat_weights(tube.view(), bones);
+    for (std::size_t v = 0; v < weights.rows(); ++v)
+      EXPECT_NEAR(weight_of(weights, v, 0) + weight_of(weights, v, 1), 1, 1e-4);
+  }
+  // Bones shorter than any number's square.
+  const std::vector<Bone> dots{{0, -1, {0, 0, 0}, {1e-160, 0, 0}}, {1, -1, {0, 1, 0}, {0, 1, 1e-160}}};
+  for (const float w : heat_weights(tube.view(), dots).values) EXPECT_GT(w, 0);
+}
+
 TEST(HeatWeights, NothingButPoints) {
   const std::vector<Vec3f> points{{0, 0.1f, 0}, {0, 0.9f, 0.1f}, {0, 0.9f, 0.1f}};
   const SkinWeights weights = heat_weights({points, {}}, kHalves);
