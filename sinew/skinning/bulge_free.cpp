@@ -54,6 +54,9 @@ HWY_INLINE V norm(const V3& a) {
 HWY_INLINE V clamp_01(V t) {
   return hn::Min(set(1.0f), hn::Max(set(0.0f), t));
 }
+HWY_INLINE V smooth_step(V t) {
+  return hn::Mul(hn::Mul(t, t), hn::NegMulAdd(set(2.0f), t, set(3.0f)));
+}
 HWY_INLINE V transformed_norm(const Eigen::Matrix3f& m, const V3& v) {
   return norm({dot(set(Vec3f(m.row(0))), v), dot(set(Vec3f(m.row(1))), v), dot(set(Vec3f(m.row(2))), v)});
 }
@@ -61,11 +64,14 @@ HWY_INLINE V transformed_norm(const Eigen::Matrix3f& m, const V3& v) {
 struct Offset {
   V3 vector;   // away from the bones; shorter than the distance where they point different ways
   V distance;  // to them
+  V lift;      // per radian: how far the other bone's weight turns them off the one beside them
 };
 
 // How far points `p`, seen from the joint, are from the two bones: a mean with weights ∝ distance⁻¹⁶. Skin
-// beyond the joint has the joint itself as the nearest point of both.
-HWY_INLINE Offset offset_from_bones(const V3& p, const BulgeFreeCorrection::BonePair& bones) {
+// beyond the joint has the joint itself as the nearest point of both. `w_above` and `w_below`: how much they
+// follow each bone.
+HWY_INLINE Offset offset_from_bones(const V3& p, V w_above, V w_below,
+                                    const BulgeFreeCorrection::BonePair& bones) {
   const V3 above = set(bones.above), below = set(bones.below);
   const V t_above = clamp_01(hn::Mul(dot(p, above), set(bones.above_scale)));
   const V t_below = clamp_01(hn::Mul(dot(p, below), set(bones.below_scale)));
@@ -80,8 +86,11 @@ HWY_INLINE Offset offset_from_bones(const V3& p, const BulgeFreeCorrection::Bone
   const V above_share =
       hn::IfThenElse(hn::Lt(square_above, square_below), hn::Sub(set(1.0f), far_share), far_share);
   const V near_distance = hn::Sqrt(near);
+  const V lift_above = hn::Mul(w_below, hn::Mul(t_above, norm(above)));
+  const V lift_below = hn::Mul(w_above, hn::Mul(t_below, norm(below)));
   return {add_scaled(from_below, above_share, sub(from_above, from_below)),
-          hn::MulAdd(far_share, hn::Sub(hn::Sqrt(far), near_distance), near_distance)};
+          hn::MulAdd(far_share, hn::Sub(hn::Sqrt(far), near_distance), near_distance),
+          hn::MulAdd(above_share, hn::Sub(lift_above, lift_below), lift_below)};
 }
 
 void pull_shares(const BulgeFreeCorrection::Shares& shares, const BulgeFreeCorrection::Bend& bend,
@@ -102,8 +111,8 @@ void pull_shares(const BulgeFreeCorrection::Shares& shares, const BulgeFreeCorre
     const V3 p{hn::Load(d, points[0] + i), hn::Load(d, points[1] + i), hn::Load(d, points[2] + i)};
     const V3 v{hn::Load(d, points[3] + i), hn::Load(d, points[4] + i), hn::Load(d, points[5] + i)};
     const V below = hn::Load(d, shares.below.data() + i), above = hn::Sub(one, below);
-    const Offset at_rest = offset_from_bones(p, bend.rest);
-    const Offset now = offset_from_bones(v, bend.posed);
+    const Offset at_rest = offset_from_bones(p, above, below, bend.rest);
+    const Offset now = offset_from_bones(v, above, below, bend.posed);
 
     const V nearness =
         hn::Div(one, hn::MulAdd(hn::Mul(at_rest.distance, at_rest.distance), set(scale), set(kOnBone)));
@@ -113,8 +122,12 @@ void pull_shares(const BulgeFreeCorrection::Shares& shares, const BulgeFreeCorre
     const V fold = hn::MulAdd(above, dot(at_rest.vector, set(bend.fold_above)),
                               hn::Mul(below, dot(at_rest.vector, set(bend.fold_below))));
     const V t = clamp_01(hn::Div(fold, hn::Mul(set(BulgeFreeCorrection::kFoldSide), at_rest.distance)));
-    const V step = hn::Mul(hn::Mul(t, t), hn::NegMulAdd(set(2.0f), t, set(3.0f)));
-    const V outer = hn::IfThenElse(hn::Le(fold, zero), one, hn::Sub(one, step));
+    const V outer = hn::IfThenElse(hn::Le(fold, zero), one, hn::Sub(one, smooth_step(t)));
+
+    constexpr float kLiftRange = BulgeFreeCorrection::kSpanLift - BulgeFreeCorrection::kLimbLift;
+    const V excess = hn::NegMulAdd(set(BulgeFreeCorrection::kLimbLift), at_rest.distance, at_rest.lift);
+    const V spans = clamp_01(hn::Div(excess, hn::Mul(set(kLiftRange), at_rest.distance)));
+    const V limb = hn::IfThenElse(hn::Le(excess, zero), one, hn::Sub(one, smooth_step(spans)));
 
     V kept = at_rest.distance;
     if (!bend.rigid) {
@@ -130,8 +143,9 @@ void pull_shares(const BulgeFreeCorrection::Shares& shares, const BulgeFreeCorre
     const V bulge = hn::Min(hn::Sub(now.distance, kept), most);
     const auto bulges = hn::And(
         hn::Gt(bulge, zero), hn::And(hn::Gt(now.distance, zero), hn::Lt(now.distance, set(kMostDistance))));
-    const V factor = hn::IfThenElseZero(bulges, hn::Mul(hn::Mul(weight, hn::Load(d, shares.fade.data() + i)),
-                                                        hn::Mul(outer, hn::Div(bulge, now.distance))));
+    const V factor =
+        hn::IfThenElseZero(bulges, hn::Mul(hn::Mul(weight, hn::Load(d, shares.fade.data() + i)),
+                                           hn::Mul(hn::Mul(outer, limb), hn::Div(bulge, now.distance))));
     hn::Store(hn::Mul(factor, now.vector.x), d, results[0] + i);
     hn::Store(hn::Mul(factor, now.vector.y), d, results[1] + i);
     hn::Store(hn::Mul(factor, now.vector.z), d, results[2] + i);

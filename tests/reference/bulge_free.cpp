@@ -9,23 +9,35 @@ namespace sinew::reference {
 
 namespace {
 
-Vec3d from_segment(const Vec3d& p, const Vec3d& a, const Vec3d& b) {
+/// Where on the segment the nearest point to `p` is: 0 at a, 1 at b.
+double nearest_on_segment(const Vec3d& p, const Vec3d& a, const Vec3d& b) {
   const double square = (b - a).squaredNorm();
-  const double t = square > 0 ? std::clamp((p - a).dot(b - a) / square, 0.0, 1.0) : 0.0;
-  return p - (a + t * (b - a));
+  return square > 0 ? std::clamp((p - a).dot(b - a) / square, 0.0, 1.0) : 0.0;
 }
 
 struct Offset {
   Vec3d vector;
   double distance;
+  double lift;
 };
 
-/// Mean over both segments, each with weight 1 / distance¹⁶.
-Offset from_bones(const Vec3d& p, const Vec3d& head, const Vec3d& joint, const Vec3d& tail) {
-  const Vec3d above = from_segment(p, joint, head), below = from_segment(p, joint, tail);
-  if (above.norm() == 0 || below.norm() == 0) return {Vec3d::Zero(), 0};
+/// Mean over both segments, each with weight 1 / distance¹⁶. `w`: how much `p` follows the bone below.
+Offset from_bones(const Vec3d& p, double w, const Vec3d& head, const Vec3d& joint, const Vec3d& tail) {
+  const Vec3d foot_above = joint + nearest_on_segment(p, joint, head) * (head - joint);
+  const Vec3d foot_below = joint + nearest_on_segment(p, joint, tail) * (tail - joint);
+  const Vec3d above = p - foot_above, below = p - foot_below;
+  const double lift_above = w * (foot_above - joint).norm(),
+               lift_below = (1 - w) * (foot_below - joint).norm();
+  if (above.norm() == 0) return {Vec3d::Zero(), 0, lift_above};
+  if (below.norm() == 0) return {Vec3d::Zero(), 0, lift_below};
   const double w_above = std::pow(above.norm() / below.norm(), -16);
-  return {(w_above * above + below) / (w_above + 1), (w_above * above.norm() + below.norm()) / (w_above + 1)};
+  return {(w_above * above + below) / (w_above + 1), (w_above * above.norm() + below.norm()) / (w_above + 1),
+          (w_above * lift_above + lift_below) / (w_above + 1)};
+}
+
+double smooth_step(double from, double to, double x) {
+  const double t = std::clamp((x - from) / (to - from), 0.0, 1.0);
+  return t * t * (3 - 2 * t);
 }
 
 /// The part of `v` that is perpendicular to the unit vector `n`, as a unit vector.
@@ -79,8 +91,8 @@ void bulge_free(std::span<const Vec3f> rest, const SkinWeights& weights, std::sp
         start = bone(start).parent;
       const Affine3d above = transform(parent), below = transform(j);
       const Vec3d joint = below * bone(j).head;
-      const Offset at_rest = from_bones(p, bone(start).head, bone(j).head, bone(j).tail);
-      const Offset now = from_bones(q, transform(start) * bone(start).head, joint,
+      const Offset at_rest = from_bones(p, share.below, bone(start).head, bone(j).head, bone(j).tail);
+      const Offset now = from_bones(q, share.below, transform(start) * bone(start).head, joint,
                                     transform(bone(j).tail_joint) * bone(j).tail);
 
       const Vec3d along = (bone(j).tail - bone(j).head).normalized();
@@ -98,8 +110,11 @@ void bulge_free(std::span<const Vec3f> rest, const SkinWeights& weights, std::sp
           (1 - w) * perpendicular(above.linear().transpose() * perpendicular(bent, unbent), along) +
           w * perpendicular(below.linear().transpose() * perpendicular(-unbent, bent), along);
       const double side = at_rest.distance > 0 ? at_rest.vector.dot(fold) / at_rest.distance : 0.0;
-      const double t = std::clamp(side / BulgeFreeCorrection::kFoldSide, 0.0, 1.0);
-      const double outer = 1 - t * t * (3 - 2 * t);
+      const double outer = 1 - smooth_step(0, BulgeFreeCorrection::kFoldSide, side);
+      double limb = at_rest.lift > 0 ? 0 : 1;
+      if (at_rest.distance > 0)
+        limb = 1 - smooth_step(BulgeFreeCorrection::kLimbLift, BulgeFreeCorrection::kSpanLift,
+                               at_rest.lift / at_rest.distance);
 
       double kept = at_rest.distance;
       if (at_rest.vector.norm() > 0)
@@ -112,7 +127,8 @@ void bulge_free(std::span<const Vec3f> rest, const SkinWeights& weights, std::sp
       const double turn = 2 * std::atan2(less * std::sin(half), 1 - less + less * std::cos(half));
       const double most = 2 * std::sin(turn / 2) * (q - joint).norm();
       const double bulge = std::min(now.distance - kept, most);
-      if (bulge > 0 && now.distance > 0) pull += weight * fade * outer * bulge / now.distance * now.vector;
+      if (bulge > 0 && now.distance > 0)
+        pull += weight * fade * outer * limb * bulge / now.distance * now.vector;
     }
     if (total > 0) posed[v] -= (strength / total * pull).cast<float>();
   }
