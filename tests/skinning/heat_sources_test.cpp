@@ -56,6 +56,18 @@ TEST(HeatSources, ABoneInTheFleshBeatsANearerOneOutside) {
   for (std::size_t v = 0; v < 12 * 9; ++v) EXPECT_EQ(sources.vertices[v].joints[0], 0u) << v;
 }
 
+TEST(HeatSources, ABoneAheadOfALimbDoesNotTakeItsTip) {
+  const Mesh tube = test::make_tube(12, 20, 0.1f, 1.0f, true);
+  const std::vector<Bone> bones{bone(0, {0, 0, 0}, {0, 0.5, 0}), bone(1, {0, 1.02, 0}, {0, 1.5, 0})};
+  const HeatSources sources = sources_of(tube, bones);
+  std::size_t nearer_outside = 0;
+  for (std::size_t v = 0; v < 12 * 19; ++v) {  // up to 0.9
+    EXPECT_EQ(sources.vertices[v].joints[0], 0u) << tube.positions[v].transpose();
+    if (tube.positions[v].y() > 0.8f) ++nearer_outside;
+  }
+  EXPECT_GT(nearer_outside, 20u);
+}
+
 TEST(HeatSources, BonesOutsideServeWhereThereIsNoOther) {
   const Mesh tube = test::make_tube(12, 8, 0.1f, 1.0f, true);
   const std::vector<Bone> bones{bone(0, {0.3, 0, 0}, {0.3, 0.5, 0}), bone(1, {0.3, 0.5, 0}, {0.3, 1, 0})};

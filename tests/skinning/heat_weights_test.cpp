@@ -29,7 +29,9 @@ TEST(HeatWeights, AreThePapersWhereItApplies) {
   for (std::size_t v = 0; v < tube.positions.size(); ++v)
     for (int j = 0; j < 2; ++j) {
       const double heat = expected(static_cast<Eigen::Index>(v), j);
-      EXPECT_NEAR(weight_of(weights, v, j), heat > 1e-3 ? heat : 0, 2e-3) << v;
+      // Where one weight is dropped for being too light, the other is 1.
+      const bool both = weights.row_size(v) == 2;
+      EXPECT_NEAR(weight_of(weights, v, j), heat > 1e-3 ? heat : 0, both ? 1e-5 : 2e-3) << v;
     }
 }
 
@@ -75,6 +77,18 @@ TEST(HeatWeights, PiecesThatSeeNoBoneFollowWhatTheySitOn) {
   for (std::size_t v = first; v < first + 8; ++v) EXPECT_GT(weight_of(weights, v, 0), 0.95f);
   for (std::size_t v = first + 8; v < first + 16; ++v) EXPECT_NEAR(weight_of(weights, v, 0), 0.5, 0.15);
   EXPECT_GT(weight_of(weights, first + 16, 1), 0.95f);
+}
+
+TEST(HeatWeights, PiecesNearerToABoneThanToAnySurfaceFollowTheBone) {
+  // A rod whose bone lies past its end, hidden from its walls by the end's cap, and a body far away.
+  const Mesh mesh = test::join(test::moved(body(), {20, 0, 0}), body());
+  const std::vector<Bone> bones{{0, -1, {20, 0, 0}, {20, 1, 0}}, {5, -1, {0, 1.2, 0}, {0, 1.5, 0}}};
+  HeatReport report;
+  const SkinWeights weights = heat_weights(mesh.view(), bones, {}, &report);
+  EXPECT_GT(report.blind_vertices, 200u);
+  EXPECT_EQ(report.linked_vertices, 0u);
+  for (std::size_t v = 0; v < mesh.positions.size(); ++v)
+    EXPECT_EQ(weight_of(weights, v, v < mesh.positions.size() / 2 ? 0 : 5), 1.0f);
 }
 
 TEST(HeatWeights, ClothesFollowTheBodyUnderThem) {
