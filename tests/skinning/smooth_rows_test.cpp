@@ -1,5 +1,7 @@
 #include <sinew/skinning/smooth_rows.h>
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include <sinew/skinning/envelope_weights.h>
@@ -37,6 +39,15 @@ TEST(SmoothRows, SpreadWithEveryPassAndKeepTheirSum) {
     EXPECT_GT(blended, last);
     last = blended;
   }
+}
+
+TEST(SmoothRows, OnePassTakesHalfFromTheNeighbours) {
+  // On a grid of quads a along and b round the tube, neighbours count b / a along and a / b round it.
+  const Mesh tube = test::make_tube(12, 20, 0.1f, 1.0f, true);
+  const SkinWeights smooth = smooth_rows(tube.view(), halves(tube), 1);
+  const double a = 0.05, b = 0.2 * std::sin(M_PI / 12), above = (b / a) / (2 * (b / a + a / b));
+  for (std::size_t v = 12 * 9; v < 12 * 10; ++v)  // the last ring below the border
+    EXPECT_NEAR(weight_of(smooth, v, 1), 0.5 * above, 1e-4);
 }
 
 TEST(SmoothRows, LonelyVerticesKeepTheirRows) {
