@@ -5,10 +5,8 @@
 #include <cmath>
 #include <vector>
 
-#include <Eigen/SparseCholesky>
-
-#include <sinew/core/parallel.h>
 #include <sinew/geometry/laplacian.h>
+#include <sinew/geometry/sparse_cholesky.h>
 
 namespace sinew {
 
@@ -87,8 +85,7 @@ SkinWeights fill_rows(const MeshView& surface, const SkinWeights& weights,
     Sparse system(size, size);
     system.setFromTriplets(entries.begin(), entries.end());
     entries = {};
-    const Eigen::SimplicialLDLT<Sparse> solver(system);
-    assert(solver.info() == Eigen::Success);
+    const SparseCholesky solver(system);
 
     std::vector<std::uint32_t> joints;
     for (const BorderPull& pulled : border)
@@ -96,27 +93,24 @@ SkinWeights fill_rows(const MeshView& surface, const SkinWeights& weights,
     std::sort(joints.begin(), joints.end());
     joints.erase(std::unique(joints.begin(), joints.end()), joints.end());
 
-    // A few joints at a time, of which only what counts is kept, so that memory does not grow with their
-    // number.
-    constexpr std::size_t kJointsAtOnce = 8;
-    for (std::size_t first = 0; first < joints.size(); first += kJointsAtOnce) {
-      const std::size_t batch = std::min(kJointsAtOnce, joints.size() - first);
-      std::vector<Eigen::VectorXd> solutions(batch);
-      parallel_blocks(batch, 1, [&](std::size_t begin, std::size_t end) {
-        for (std::size_t i = begin; i < end; ++i) {
-          Eigen::VectorXd flow = Eigen::VectorXd::Zero(size);
-          for (const BorderPull& pulled : border)
-            for (std::uint32_t k = weights.starts[pulled.source]; k < weights.starts[pulled.source + 1]; ++k)
-              if (weights.joints[k] == joints[first + i])
-                flow[pulled.unknown] += pulled.strength * double{weights.values[k]};
-          solutions[i] = solver.solve(flow);
-        }
-      });
-      for (std::size_t i = 0; i < batch; ++i)
-        for (std::size_t u = 0; u < unknowns.size(); ++u) {
-          const auto weight = static_cast<float>(solutions[i][static_cast<Eigen::Index>(u)]);
-          if (weight > kDropped) filled[u].push_back({joints[first + i], weight});
-        }
+    // As many joints at a time as are solved for together; of each only what counts is kept.
+    constexpr std::size_t kLanes = SparseCholesky::kLanes;
+    std::vector<double> block(unknowns.size() * kLanes), scratch(block.size());
+    for (std::size_t first = 0; first < joints.size(); first += kLanes) {
+      const auto begin = joints.begin() + static_cast<std::ptrdiff_t>(first);
+      const auto end = joints.begin() + static_cast<std::ptrdiff_t>(std::min(first + kLanes, joints.size()));
+      std::fill(block.begin(), block.end(), 0.0);
+      for (const BorderPull& pulled : border)
+        for (std::uint32_t k = weights.starts[pulled.source]; k < weights.starts[pulled.source + 1]; ++k)
+          if (const auto lane = std::lower_bound(begin, end, weights.joints[k]);
+              lane != end && *lane == weights.joints[k])
+            block[static_cast<std::size_t>(pulled.unknown) * kLanes +
+                  static_cast<std::size_t>(lane - begin)] += pulled.strength * double{weights.values[k]};
+      solver.solve(block, scratch);
+      for (std::size_t u = 0; u < unknowns.size(); ++u)
+        for (std::size_t lane = 0; lane < static_cast<std::size_t>(end - begin); ++lane)
+          if (const auto weight = static_cast<float>(block[u * kLanes + lane]); weight > kDropped)
+            filled[u].push_back({joints[first + lane], weight});
     }
   }
 

@@ -50,6 +50,37 @@ TEST(SparseCholesky, RefusesMatricesThatAreNotPositiveDefinite) {
   EXPECT_THROW(SparseCholesky{matrix}, Error);
 }
 
+TEST(SparseCholesky, EntangledMatricesAreSolvedWithoutAFactor) {
+  // Edges between random vertices: the factor is nearly full.
+  constexpr int kSize = 300;
+  std::mt19937 random(5);
+  Eigen::MatrixXd dense = Eigen::MatrixXd::Identity(kSize, kSize);
+  for (int e = 0; e < 4 * kSize; ++e) {
+    const auto i = static_cast<Eigen::Index>(random() % kSize),
+               j = static_cast<Eigen::Index>(random() % kSize);
+    if (i == j) continue;
+    dense(i, j) -= 1;
+    dense(j, i) -= 1;
+    dense(i, i) += 1;
+    dense(j, j) += 1;
+  }
+  const Eigen::SparseMatrix<double> matrix = dense.sparseView();
+  const SparseCholesky whole(matrix), entangled(matrix, 1e5);
+  EXPECT_TRUE(whole.is_factorised());
+  ASSERT_FALSE(entangled.is_factorised());
+  std::vector<double> a(kSize * kLanes), b, scratch(kSize * kLanes);
+  for (double& number : a) number = static_cast<double>(random() % 1000) / 1000;
+  b = a;
+  whole.solve(a, scratch);
+  entangled.solve(b, scratch);
+  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-6);
+  // A surface's matrix is far from that.
+  const Mesh mesh = test::make_icosphere(4);
+  Eigen::SparseMatrix<double> slim = cotangent_laplacian(mesh.view());
+  slim.diagonal() += lumped_mass(mesh.view());
+  EXPECT_TRUE(SparseCholesky(slim, 1e7).is_factorised());
+}
+
 TEST(SparseCholesky, OneNumber) {
   Eigen::SparseMatrix<double> matrix(1, 1);
   matrix.insert(0, 0) = 4;
