@@ -17,8 +17,8 @@ class SparseCholesky {
  public:
   /// How many right-hand sides are solved for together.
   static constexpr std::size_t kLanes = 8;
-  /// Multiplications that a factorisation may take: some minutes.
-  static constexpr double kMostWork = 3e11;
+  /// Multiplications that a factorisation may take: a minute or two.
+  static constexpr double kMostWork = 1e11;
 
   /// Throws Error when the matrix is not positive definite, as far as that shows.
   explicit SparseCholesky(const Eigen::SparseMatrix<double>& matrix, double most_work = kMostWork);
