@@ -67,7 +67,7 @@ Eigen::SparseMatrix<double> screened(const Eigen::SparseMatrix<double>& laplacia
   return system;
 }
 
-/// Solves (L + screen) w_j = screen · target_j over a part for every joint j that some target has.
+/// Solves (L + screen) w_j = screen · target_j over a part for every joint j.
 /// for_each_target(i, visit) calls visit(slot, value) for the targets of the part's i-th vertex; slots count
 /// the joints.
 template <class ForEachTarget>

@@ -47,7 +47,8 @@ struct HeatReport {
 /// apart.
 /// - Rows are sharpened at the end, see HeatOptions.
 ///
-/// Rows are whole, heaviest first, and sum to 1; weights below a thousandth are dropped. Joint numbers are
+/// Rows are whole, heaviest first, and sum to 1; heat below a thousandth (less where there are over
+/// a hundred joints) is dropped before rows are sharpened. Joint numbers are
 /// Bone::joint. There is at least one bone; positions and bones are finite. `oriented` is of the surface, for
 /// callers that have it already.
 SkinWeights heat_weights(const MeshView& surface, std::span<const Bone> bones,
