@@ -126,6 +126,12 @@ Json to_json(const RestSurface& rest) {
   return json;
 }
 
+/// The joint that "joint_volume_smallest_percent" is about.
+Json name_of_smallest_joint(const FrameMeasurements& frame, const RestSurface& rest) {
+  const JointVolume* joint = smallest_joint_volume(frame.surface);
+  return joint != nullptr ? Json(rest.hinges[joint->hinge]) : Json();
+}
+
 Json to_json(const Method& method) {
   const PerformanceMeasurements& measured = method.measured;
   Json json;
@@ -140,6 +146,9 @@ Json to_json(const Method& method) {
     Json& entry = json["summary"][std::string(quantities()[q].key)];
     if (const auto& summary = method.summary[q])
       entry = {{"worst", summary->worst}, {"worst_frame", summary->worst_frame}, {"mean", summary->mean}};
+    if (quantities()[q].key != "joint_volume_smallest_percent" || entry.is_null()) continue;
+    for (const FrameMeasurements& frame : measured.frames)
+      if (frame.frame == entry["worst_frame"]) entry["joint"] = name_of_smallest_joint(frame, measured.rest);
   }
   json["frames"] = Json::array();
   for (const FrameMeasurements& frame : measured.frames) {
@@ -149,6 +158,7 @@ Json to_json(const Method& method) {
       const auto value = quantity.value(frame, measured.rest);
       entry[std::string(quantity.key)] = value ? Json(*value) : Json();
     }
+    entry["joint_volume_smallest_joint"] = name_of_smallest_joint(frame, measured.rest);
     json["frames"].push_back(std::move(entry));
   }
   return json;

@@ -2,7 +2,6 @@
 
 #include <cassert>
 #include <cmath>
-#include <vector>
 
 #include <Eigen/LU>
 #include <Eigen/SVD>
@@ -31,8 +30,9 @@ Mat3d nearest_orthogonal(const Mat3d& matrix) {
   return u * v.transpose();
 }
 
-std::size_t flipped_triangles(const MeshView& rest, std::span<const Vec3f> positions,
-                              const SkinWeights& weights, std::span<const Affine3d> posed_from_rest) {
+std::vector<std::uint32_t> flipped_triangles(const MeshView& rest, std::span<const Vec3f> positions,
+                                             const SkinWeights& weights,
+                                             std::span<const Affine3d> posed_from_rest) {
   std::vector<Mat3d> blended;
   if (!posed_from_rest.empty()) {
     assert(weights.rows() == positions.size());
@@ -47,14 +47,15 @@ std::size_t flipped_triangles(const MeshView& rest, std::span<const Vec3f> posit
     const Vec3d a = at[f[0]].cast<double>();
     return (at[f[1]].cast<double>() - a).cross(at[f[2]].cast<double>() - a);
   };
-  std::size_t flipped = 0;
-  for (const Triangle& f : rest.triangles) {
+  std::vector<std::uint32_t> flipped;
+  for (std::uint32_t t = 0; t < rest.triangles.size(); ++t) {
+    const Triangle& f = rest.triangles[t];
     Vec3d carried = normal(rest.positions, f);
     if (!blended.empty()) {
       const Mat3d rotation = nearest_orthogonal(blended[f[0]] + blended[f[1]] + blended[f[2]]);
       carried = (rotation.determinant() < 0 ? -1.0 : 1.0) * (rotation * carried);
     }
-    if (carried.dot(normal(positions, f)) < 0) ++flipped;
+    if (carried.dot(normal(positions, f)) < 0) flipped.push_back(t);
   }
   return flipped;
 }

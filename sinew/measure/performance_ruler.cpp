@@ -46,7 +46,9 @@ PerformanceMeasurements measure_performance(const std::shared_ptr<const Characte
          options.frames_per_second > 0);
   report_progress(progress, 0);
   const std::vector<Vec3f> rest = rest_surface(*character);
-  const SurfaceRuler ruler({rest, character->triangles()}, character->skin_weights());
+  SurfaceRulerOptions ruler_options;
+  ruler_options.hinges = find_hinges(*character);
+  const SurfaceRuler ruler({rest, character->triangles()}, character->skin_weights(), ruler_options);
   FlickerMeter flicker(character->skin_weights(), ruler.used_vertices());
   PerformanceMeasurements result;
   result.rest = ruler.rest();

@@ -1,5 +1,6 @@
 #include <sinew/measure/quantities.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -70,6 +71,11 @@ const std::array kQuantities = {
              [](const Frame& f, const RestSurface& rest) {
                return rest.volume_known ? Value(kPercent * f.surface.volume_ratio) : std::nullopt;
              }},
+    Quantity{"joint_volume_smallest_percent", "joint volume, smallest", "% of rest", Worse::smaller,
+             [](const Frame& f, const RestSurface&) {
+               const JointVolume* joint = smallest_joint_volume(f.surface);
+               return joint != nullptr ? Value(kPercent * joint->ratio) : std::nullopt;
+             }},
     Quantity{
         "area_stretch_largest_percent", "area stretch, largest", "%", Worse::larger,
         [](const Frame& f, const RestSurface&) { return Value(kPercent * f.surface.area_stretch.largest); }},
@@ -86,8 +92,15 @@ const std::array kQuantities = {
         [](const Frame& f, const RestSurface&) { return Value(kPercent * f.surface.edge_stretch.smallest); }},
     Quantity{"edge_stretch_rms_percent", "edge stretch, RMS", "%", Worse::larger,
              [](const Frame& f, const RestSurface&) { return Value(kPercent * f.surface.edge_stretch.rms); }},
+    Quantity{"curvature_change_rms_percent", "curvature change, RMS", "%", Worse::larger,
+             [](const Frame& f, const RestSurface&) {
+               return f.surface.curvature_change ? Value(kPercent * *f.surface.curvature_change)
+                                                 : std::nullopt;
+             }},
     Quantity{"flipped", "flipped triangles", "", Worse::larger,
              [](const Frame& f, const RestSurface&) { return Value(f.surface.flipped_triangles); }},
+    Quantity{"flipped_outside_contact", "  outside contact", "", Worse::larger,
+             [](const Frame& f, const RestSurface&) { return Value(f.surface.flipped_outside_contact); }},
     Quantity{"degenerate", "degenerate triangles", "", Worse::larger,
              [](const Frame& f, const RestSurface&) { return Value(f.surface.degenerate_triangles); }},
     Quantity{"flicker_rms_mm", "flicker, RMS", "mm/frame²", Worse::larger,
@@ -123,6 +136,12 @@ bool is_worse(Worse worse, double a, double b) {
 
 std::span<const Quantity> quantities() {
   return kQuantities;
+}
+
+const JointVolume* smallest_joint_volume(const SurfaceMeasurements& frame) {
+  const auto smallest = std::min_element(frame.joint_volumes.begin(), frame.joint_volumes.end(),
+                                         [](const auto& a, const auto& b) { return a.ratio < b.ratio; });
+  return smallest != frame.joint_volumes.end() ? &*smallest : nullptr;
 }
 
 std::vector<std::optional<QuantitySummary>> summarise(const PerformanceMeasurements& measured) {

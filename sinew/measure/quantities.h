@@ -25,6 +25,10 @@ struct Quantity {
 /// All quantities, in the order of docs/measurements.md.
 std::span<const Quantity> quantities();
 
+/// Of the hinges that bend in the frame the one with least of its volume left, the first of several; null
+/// when there are none.
+const JointVolume* smallest_joint_volume(const SurfaceMeasurements& frame);
+
 /// A quantity over all frames that have it.
 struct QuantitySummary {
   double worst = 0;

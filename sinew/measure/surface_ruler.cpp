@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <optional>
 
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
-#include <sinew/geometry/fast_winding.h>
+#include <sinew/core/parallel.h>
 #include <sinew/geometry/volume.h>
-#include <sinew/measure/burial.h>
 #include <sinew/measure/flips.h>
+#include <sinew/measure/fold_contact.h>
 #include <sinew/measure/limb_radius.h>
 
 namespace sinew {
@@ -20,17 +19,26 @@ namespace {
 
 // A volume smaller than this share of the bounding box is that of a sheet.
 constexpr double kLeastVolumeShare = 1e-6;
+// Nearer to a hinge that bends than so many of its own limb radii, a vertex is bound to change its shape.
+constexpr double kBentRadii = 2;
+constexpr std::size_t kHingesPerTask = 4;
+
+std::vector<std::vector<std::uint32_t>> vertices_near(std::span<const Hinge> hinges,
+                                                      std::span<const Vec3f> positions,
+                                                      std::span<const double> limb_radius) {
+  std::vector<std::vector<std::uint32_t>> near(hinges.size());
+  parallel_blocks(hinges.size(), kHingesPerTask, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t h = begin; h < end; ++h)
+      for (std::uint32_t v = 0; v < positions.size(); ++v) {
+        const double reach = kBentRadii * limb_radius[v];
+        if ((positions[v].cast<double>() - hinges[h].position).squaredNorm() <= reach * reach)
+          near[h].push_back(v);
+      }
+  });
+  return near;
+}
 
 }  // namespace
-
-/// Where a frame's surface meets itself, on the closed surface.
-struct SurfaceRuler::Contact {
-  std::vector<Vec3f> placed;
-  std::optional<std::vector<TrianglePair>> pairs;  // none: too many
-  std::size_t surface_pairs = 0;                   // the first ones: without fans
-  Burial burial;
-  OverlapVolume overlap;
-};
 
 SurfaceRuler::SurfaceRuler(const MeshView& rest, SkinWeights weights, const SurfaceRulerOptions& options)
     : options_(options),
@@ -39,6 +47,13 @@ SurfaceRuler::SurfaceRuler(const MeshView& rest, SkinWeights weights, const Surf
       used_(rest.positions.size(), 0) {
   if (weights_.rows() != 0 && weights_.rows() != rest.positions.size())
     throw Error(fmt::format("{} rows of weights for {} vertices", weights_.rows(), rest.positions.size()));
+  if (weights_.rows() == 0 && !options_.hinges.empty())
+    throw Error(fmt::format("{} hinges, but no weights", options_.hinges.size()));
+  for (const Hinge& hinge : options_.hinges) {
+    if (!hinge.position.allFinite())
+      throw Error(fmt::format("hinge '{}': its position is not finite", hinge.name));
+    rest_.hinges.push_back(hinge.name);
+  }
   std::vector<Triangle> triangles;
   for (std::size_t t = 0; t < rest.triangles.size(); ++t) {
     const Triangle& f = rest.triangles[t];
@@ -57,17 +72,18 @@ SurfaceRuler::SurfaceRuler(const MeshView& rest, SkinWeights weights, const Surf
   // So that nothing that looks at all positions stumbles over one that nobody uses.
   for (std::size_t v = 0; v < used_.size(); ++v)
     if (!used_[v]) rest_positions_[v].setZero();
-  surface_ = close_surface(rest.positions.size(), triangles);
-  incidence_ = vertex_incidence(rest.positions.size(), triangles);
-  const std::vector<Vec3f> placed = surface_.place(rest_positions_);
-  const MeshView closed_rest{placed, surface_.triangles};
-  tree_ = std::make_unique<TriangleTree>(closed_rest);
-  intersections_ = std::make_unique<SelfIntersections>(closed_rest);
+  rings_ = one_rings(rest.positions.size(), triangles);
+  contact_ = std::make_unique<SelfContactFinder>(MeshView{rest_positions_, triangles});
+  const ClosedSurface& surface = contact_->surface();
   stretch_ = std::make_unique<StretchMeter>(view(rest_positions_));
-  limb_radius_ = sinew::limb_radius(
-      view(rest_positions_), std::span<const std::uint32_t>(surface_.part.data(), surface_.triangle_count));
+  curvature_ = std::make_unique<CurvatureMeter>(view(rest_positions_));
+  limb_radius_ = sinew::limb_radius(view(rest_positions_),
+                                    std::span<const std::uint32_t>(surface.part.data(), triangles.size()));
+  joint_volume_ =
+      std::make_unique<JointVolumeMeter>(view(rest_positions_), weights_, limb_radius_, options_.hinges);
+  near_hinge_ = vertices_near(options_.hinges, rest_positions_, limb_radius_);
 
-  Contact contact = find_contact(rest_positions_);
+  SelfContact contact = find_contact(rest_positions_);
   rest_outside_ = std::move(contact.burial.outside);
   rest_.overlap = contact.overlap;
   rest_.pairs_known = contact.pairs.has_value();
@@ -75,14 +91,14 @@ SurfaceRuler::SurfaceRuler(const MeshView& rest, SkinWeights weights, const Surf
     contact.pairs->resize(contact.surface_pairs);
     rest_pairs_ = std::move(*contact.pairs);
   }
-  rest_.parts = surface_.part_count;
-  rest_.open_borders = surface_.borders.size();
+  rest_.parts = surface.part_count;
+  rest_.open_borders = surface.borders.size();
   rest_.unused_vertices = static_cast<std::size_t>(std::count(used_.begin(), used_.end(), 0));
   rest_.slivers = stretch_->slivers_at_rest();
   rest_.intersecting_pairs = rest_pairs_.size();
   rest_.buried_vertices = static_cast<std::size_t>(
       std::count_if(rest_outside_.begin(), rest_outside_.end(), [](double w) { return w > 0.5; }));
-  rest_.volume = enclosed_volume(closed_rest);
+  rest_.volume = enclosed_volume({contact.placed, surface.triangles});
   rest_.mean_edge = stretch_->mean_edge();
   Eigen::AlignedBox3d box;
   for (const Triangle& f : triangles)
@@ -106,7 +122,8 @@ SurfaceRuler::SurfaceRuler(const MeshView& rest, SkinWeights weights, const Surf
 }
 
 MeshView SurfaceRuler::view(std::span<const Vec3f> positions) const {
-  return {positions, std::span<const Triangle>(surface_.triangles.data(), surface_.triangle_count)};
+  const ClosedSurface& surface = contact_->surface();
+  return {positions, std::span<const Triangle>(surface.triangles.data(), surface.triangle_count)};
 }
 
 void SurfaceRuler::check(std::span<const Vec3f> positions) const {
@@ -118,34 +135,45 @@ void SurfaceRuler::check(std::span<const Vec3f> positions) const {
                               positions[v].y(), positions[v].z()));
 }
 
-SurfaceRuler::Contact SurfaceRuler::find_contact(std::span<const Vec3f> positions) const {
-  Contact contact;
-  contact.placed = surface_.place(positions);
-  try {
-    contact.pairs = intersections_->find(contact.placed, options_.most_pairs);
-  } catch (const Error&) {  // too many
+SelfContact SurfaceRuler::find_contact(std::span<const Vec3f> positions) const {
+  std::vector<Vec3f> placed = contact_->surface().place(positions);
+  Pairs pairs = contact_->pairs(placed, options_.most_pairs);
+  return contact_->find(std::move(placed), std::move(pairs));
+}
+
+void SurfaceRuler::measure_hinges(std::span<const Vec3f> positions, std::span<const Affine3d> posed_from_rest,
+                                  SurfaceMeasurements& frame) const {
+  std::vector<std::uint32_t> bending;
+  std::vector<std::uint8_t> bent(positions.size(), 0);
+  for (std::uint32_t h = 0; h < options_.hinges.size(); ++h) {
+    if (turned_angle(options_.hinges[h], posed_from_rest) < kBendingAngle) continue;
+    bending.push_back(h);
+    for (const std::uint32_t v : near_hinge_[h]) bent[v] = 1;
   }
-  if (contact.pairs) {
-    // A pair's second triangle is the larger number, and fans stand behind the surface.
-    const auto fans =
-        std::stable_partition(contact.pairs->begin(), contact.pairs->end(),
-                              [&](const TrianglePair& pair) { return pair[1] < surface_.triangle_count; });
-    contact.surface_pairs = static_cast<std::size_t>(fans - contact.pairs->begin());
+  frame.joint_volumes = joint_volume_->measure(positions, bending);
+  frame.curvature_change = curvature_->change(positions, bent);
+}
+
+void SurfaceRuler::measure_flips(std::span<const Vec3f> positions, std::span<const Affine3d> posed_from_rest,
+                                 const SelfContact& contact, SurfaceMeasurements& frame) const {
+  const MeshView rest = view(rest_positions_);
+  const std::vector<std::uint32_t> flipped = flipped_triangles(
+      rest, positions, weights_, weights_.rows() > 0 ? posed_from_rest : std::span<const Affine3d>());
+  frame.flipped_triangles = flipped.size();
+  std::vector<std::uint32_t> bare;
+  std::vector<std::uint32_t> corners;
+  for (const std::uint32_t t : flipped) {
+    const Triangle& f = rest.triangles[t];
+    if (contact.burial.triangles[t] ||
+        std::any_of(f.begin(), f.end(), [&](std::uint32_t v) { return contact.burial.vertex(v); }))
+      continue;
+    bare.push_back(t);
+    corners.insert(corners.end(), f.begin(), f.end());
   }
-  const FittedTriangleTree boxes(*tree_, contact.placed);
-  const WindingTree winding(*tree_, boxes, contact.placed);
-  Contacts contacts;
-  if (contact.pairs) {
-    contacts = find_contacts(surface_, contact.placed, boxes, *contact.pairs);
-  } else {  // every vertex speaks for itself
-    contacts.triangles.assign(surface_.triangles.size(), Meeting::intersecting);
-    contacts.vertices.assign(contact.placed.size(), 0);
-  }
-  contact.burial = find_burial(surface_, incidence_, contact.placed, winding, contacts);
-  if (contact.pairs)
-    contact.overlap =
-        overlap_volume(surface_, contact.placed, boxes, contact.burial, *contact.pairs, contacts.touches);
-  return contact;
+  const FoldContact folds(rest, rings_, limb_radius_);
+  const std::vector<std::uint8_t> touches = folds.find(positions, *contact.boxes, flipped, corners);
+  for (std::size_t i = 0; i < bare.size(); ++i)
+    if (!touches[3 * i] && !touches[3 * i + 1] && !touches[3 * i + 2]) ++frame.flipped_outside_contact;
 }
 
 std::vector<double> SurfaceRuler::winding_outside(std::span<const Vec3f> positions) const {
@@ -164,7 +192,7 @@ SurfaceMeasurements SurfaceRuler::measure(std::span<const Vec3f> positions,
     positions = cleaned;
   }
   SurfaceMeasurements frame;
-  const Contact contact = find_contact(positions);
+  const SelfContact contact = find_contact(positions);
   frame.pairs_known = contact.pairs.has_value();
   frame.new_pairs_known = frame.pairs_known && rest_.pairs_known;
   if (contact.pairs) {
@@ -185,22 +213,21 @@ SurfaceMeasurements SurfaceRuler::measure(std::span<const Vec3f> positions,
   }
   frame.new_buried_vertices = newly_buried.size();
   if (contact.pairs)
-    frame.depth = penetration_depth(surface_, contact.placed, *contact.pairs, contact.burial, newly_buried,
-                                    limb_radius_);
+    frame.depth = penetration_depth(contact_->surface(), contact.placed, *contact.pairs, contact.burial,
+                                    newly_buried, limb_radius_);
   else
     frame.depth.known = newly_buried.empty();
   frame.overlap = contact.overlap;
   if (frame.new_pairs_known)
     frame.new_overlap_volume = std::max(0.0, contact.overlap.within_parts - rest_.overlap.within_parts) +
                                std::max(0.0, contact.overlap.between_parts - rest_.overlap.between_parts);
-  frame.volume = enclosed_volume({contact.placed, surface_.triangles});
+  frame.volume = enclosed_volume({contact.placed, contact_->surface().triangles});
   frame.volume_ratio = rest_.volume_known ? frame.volume / rest_.volume : 1;
   frame.area_stretch = stretch_->area_stretch(positions);
   frame.edge_stretch = stretch_->edge_stretch(positions);
   frame.degenerate_triangles = stretch_->degenerate_triangles(positions);
-  frame.flipped_triangles =
-      flipped_triangles(view(rest_positions_), positions, weights_,
-                        weights_.rows() > 0 ? posed_from_rest : std::span<const Affine3d>());
+  measure_hinges(positions, posed_from_rest, frame);
+  measure_flips(positions, posed_from_rest, contact, frame);
   return frame;
 }
 

@@ -3,17 +3,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include <sinew/geometry/incidence.h>
 #include <sinew/geometry/intersections.h>
 #include <sinew/geometry/mesh.h>
-#include <sinew/geometry/triangle_tree.h>
-#include <sinew/measure/closed_surface.h>
+#include <sinew/geometry/one_rings.h>
+#include <sinew/measure/curvature.h>
+#include <sinew/measure/hinges.h>
+#include <sinew/measure/joint_volume.h>
 #include <sinew/measure/overlap_volume.h>
 #include <sinew/measure/penetration.h>
+#include <sinew/measure/self_contact.h>
 #include <sinew/measure/stretch.h>
 #include <sinew/skinning/weights.h>
 
@@ -30,9 +33,13 @@ struct SurfaceMeasurements {
   double new_overlap_volume = 0;  ///< m³ more than at rest, within parts and between them; neither below 0
   double volume = 0;              ///< m³, signed; overlaps count as often as they overlap
   double volume_ratio = 1;        ///< to the rest's; 1 when the rest has none, see RestSurface::volume_known
+  std::vector<JointVolume> joint_volumes;  ///< of the hinges that bend, see JointVolumeMeter
   Stretch area_stretch;
   Stretch edge_stretch;
+  /// Of the mean curvature, RMS over that at rest, away from hinges that bend; see CurvatureMeter.
+  std::optional<double> curvature_change;
   std::size_t flipped_triangles = 0;
+  std::size_t flipped_outside_contact = 0;  ///< of these, no corner buried or in contact, see FoldContact
   std::size_t degenerate_triangles = 0;
   /// False when so many triangles intersect that pairs were not listed: pair counts are then 0 and depth and
   /// overlap are not computed.
@@ -53,8 +60,9 @@ struct RestSurface {
   std::size_t buried_vertices = 0;
   OverlapVolume overlap;
   double volume = 0;
-  bool volume_known = false;  ///< it is not too close to 0 to compare with
-  double mean_edge = 0;       ///< metres
+  bool volume_known = false;        ///< it is not too close to 0 to compare with
+  double mean_edge = 0;             ///< metres
+  std::vector<std::string> hinges;  ///< their joints' names, by number; see JointVolume
   /// What the figures cannot tell for this surface, one line each; empty for a clean closed one.
   std::vector<std::string> caveats;
 };
@@ -63,13 +71,16 @@ struct SurfaceRulerOptions {
   /// Of triangles that intersect; when there are more, they and all that follows from them are unknown. The
   /// default is more than any character folding ever has, and still little memory: a broken mesh.
   std::size_t most_pairs = std::size_t{1} << 23;
+  /// Where volume is looked at when they bend, see find_hinges(); they need weights.
+  std::vector<Hinge> hinges{};
 };
 
 /// Measures frames of one surface against its rest. Immutable once made: threads may share it.
 class SurfaceRuler {
  public:
   /// `weights` has one row per vertex, or none at all for surfaces without bones. Throws Error when a
-  /// triangle names a vertex that does not exist, or a position that a triangle uses is not finite.
+  /// triangle names a vertex that does not exist, a position that a triangle uses or a hinge's is not finite,
+  /// or hinges come without weights.
   explicit SurfaceRuler(const MeshView& rest, SkinWeights weights = {},
                         const SurfaceRulerOptions& options = {});
 
@@ -87,20 +98,24 @@ class SurfaceRuler {
   std::vector<double> winding_outside(std::span<const Vec3f> positions) const;
 
  private:
-  struct Contact;
-  Contact find_contact(std::span<const Vec3f> positions) const;
+  SelfContact find_contact(std::span<const Vec3f> positions) const;
   void check(std::span<const Vec3f> positions) const;
   MeshView view(std::span<const Vec3f> positions) const;
+  void measure_hinges(std::span<const Vec3f> positions, std::span<const Affine3d> posed_from_rest,
+                      SurfaceMeasurements& frame) const;
+  void measure_flips(std::span<const Vec3f> positions, std::span<const Affine3d> posed_from_rest,
+                     const SelfContact& contact, SurfaceMeasurements& frame) const;
 
   SurfaceRulerOptions options_;
   std::vector<Vec3f> rest_positions_;
   SkinWeights weights_;
-  ClosedSurface surface_;
   std::vector<std::uint8_t> used_;
-  Incidence incidence_;
-  std::unique_ptr<const TriangleTree> tree_;
-  std::unique_ptr<const SelfIntersections> intersections_;
+  OneRings rings_;
+  std::unique_ptr<const SelfContactFinder> contact_;
   std::unique_ptr<const StretchMeter> stretch_;
+  std::unique_ptr<const CurvatureMeter> curvature_;
+  std::unique_ptr<const JointVolumeMeter> joint_volume_;
+  std::vector<std::vector<std::uint32_t>> near_hinge_;  // vertices that a hinge, when it bends, may bend
   std::vector<double> limb_radius_;
   std::vector<TrianglePair> rest_pairs_;
   std::vector<double> rest_outside_;

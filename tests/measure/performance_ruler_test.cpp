@@ -58,6 +58,9 @@ TEST(PerformanceRuler, RestPoseIsAllZeros) {
   EXPECT_NEAR(rest.volume_ratio, 1, 1e-6);
   EXPECT_LT(rest.area_stretch.rms, 1e-5);
   EXPECT_EQ(rest.flipped_triangles, 0u);
+  EXPECT_EQ(rest.flipped_outside_contact, 0u);
+  EXPECT_TRUE(rest.joint_volumes.empty());
+  EXPECT_LT(rest.curvature_change.value(), 1e-4);
   EXPECT_FALSE(measured.frames[0].flicker.has_value());
   EXPECT_GT(measured.median_seconds, 0);
 }
@@ -174,6 +177,38 @@ TEST(PerformanceRuler, TwistKeepsVolumeBetterWithDualQuaternions) {
   EXPECT_GT(dqs.frames.back().surface.volume_ratio, 0.95);
 }
 
+TEST(PerformanceRuler, JointVolumeGoesWithLinearBlending) {
+  const Scene tube = test::make_grid_tube();
+  double last = 1;
+  for (const int degrees : {60, 90, 130}) {
+    const MeasureOptions options = options_for(tube, clip_named(tube, "bend"), degrees, degrees);
+    const auto lbs = measure_performance(character(tube, "lbs"), options);
+    const auto dqs = measure_performance(character(tube, "dqs"), options);
+    ASSERT_EQ(lbs.frames[0].surface.joint_volumes.size(), 1u);
+    EXPECT_EQ(lbs.rest.hinges.at(lbs.frames[0].surface.joint_volumes[0].hinge), "upper");
+    const double left = lbs.frames[0].surface.joint_volumes[0].ratio;
+    EXPECT_LT(left, last - 0.05) << degrees;
+    last = left;
+    EXPECT_GT(dqs.frames[0].surface.joint_volumes.at(0).ratio, 0.95) << degrees;
+  }
+  EXPECT_LT(last, 0.7);
+}
+
+TEST(PerformanceRuler, RigidPartsKeepTheirCurvature) {
+  // Weights pass from one bone to the other within two radii of the joint, and only there shapes change.
+  test::GridTubeOptions narrow;
+  narrow.blend = 0.3f;
+  const Scene tube = test::make_grid_tube(narrow);
+  const MeasureOptions options = options_for(tube, clip_named(tube, "bend"), 90, 90);
+  const auto rigid = measure_performance(character(tube, "lbs"), options);
+  EXPECT_LT(*rigid.frames[0].surface.curvature_change, 1e-3);
+  test::GridTubeOptions wide;
+  wide.blend = 0.9f;
+  const Scene long_bend = test::make_grid_tube(wide);
+  const auto bent = measure_performance(character(long_bend, "lbs"), options);
+  EXPECT_GT(*bent.frames[0].surface.curvature_change, 0.01);
+}
+
 TEST(PerformanceRuler, FiguresDoNotDependOnThreads) {
   const Scene tube = test::make_grid_tube();
   const MeasureOptions options = options_for(tube, clip_named(tube, "bend"), 140, 143);
@@ -245,6 +280,10 @@ TEST(Quantities, SummaryNamesTheWorstFrame) {
     frame.surface.depth.known = i < 2;
     frame.surface.depth.mean = 0.001 * i;
     if (i >= 2) frame.flicker = Flicker{0.01 * i, 0.1};
+    frame.surface.flipped_triangles = 7;
+    frame.surface.flipped_outside_contact = static_cast<std::size_t>(i);
+    if (i >= 1) frame.surface.joint_volumes = {{4, 0.9}, {2, i == 2 ? 0.6 : 0.8}, {3, 1.3}};
+    if (i >= 1) frame.surface.curvature_change = 0.01 * i;
     measured.frames.push_back(frame);
   }
   const auto summaries = summarise(measured);
@@ -263,6 +302,15 @@ TEST(Quantities, SummaryNamesTheWorstFrame) {
   EXPECT_NEAR(find("depth_mean_mm")->mean, 0.5, 1e-12);
   EXPECT_NEAR(find("flicker_rms_percent")->worst, 30, 1e-9);
   EXPECT_NEAR(find("flicker_rms_mm")->mean, 25, 1e-9);
+  EXPECT_NEAR(find("joint_volume_smallest_percent")->worst, 60, 1e-9);
+  EXPECT_EQ(find("joint_volume_smallest_percent")->worst_frame, 12);
+  EXPECT_NEAR(find("joint_volume_smallest_percent")->mean, 220.0 / 3, 1e-9);
+  EXPECT_EQ(smallest_joint_volume(measured.frames[0].surface), nullptr);
+  EXPECT_EQ(smallest_joint_volume(measured.frames[3].surface)->hinge, 2u);
+  EXPECT_EQ(find("flipped")->worst, 7);
+  EXPECT_EQ(find("flipped_outside_contact")->worst, 3);
+  EXPECT_NEAR(find("curvature_change_rms_percent")->worst, 3, 1e-9);
+  EXPECT_NEAR(find("curvature_change_rms_percent")->mean, 2, 1e-9);
   // What cannot be compared with the rest is unknown, what belongs to the frame is not.
   for (FrameMeasurements& frame : measured.frames) frame.surface.new_pairs_known = false;
   const auto unknown = summarise(measured);
@@ -272,8 +320,15 @@ TEST(Quantities, SummaryNamesTheWorstFrame) {
               key != "pairs_new" && key != "overlap_new_cm3" && key != "overlap_new_percent")
         << key;
   }
+  // The first frame has neither flicker nor a hinge that bends.
   measured.frames.resize(1);
-  EXPECT_FALSE(summarise(measured)[20].has_value());
+  const auto first = summarise(measured);
+  for (std::size_t q = 0; q < first.size(); ++q) {
+    const std::string_view key = quantities()[q].key;
+    if (key.starts_with("flicker") || key.starts_with("joint_volume") || key.starts_with("curvature")) {
+      EXPECT_FALSE(first[q].has_value()) << key;
+    }
+  }
 }
 
 }  // namespace

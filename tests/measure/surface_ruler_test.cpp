@@ -9,7 +9,9 @@
 #include <gtest/gtest.h>
 
 #include <sinew/core/error.h>
+#include <sinew/geometry/intersections.h>
 #include <sinew/geometry/volume.h>
+#include <sinew/measure/closed_surface.h>
 
 #include "tests/support/meshes.h"
 #include "tests/support/sanitized.h"
@@ -288,6 +290,22 @@ TEST(SurfaceRuler, PairsOfTheRestAreNotNew) {
   const SurfaceMeasurements frame = ruler.measure(two.frame({-1.3f, 0.7f, 0.2f}));
   EXPECT_GT(frame.new_intersecting_pairs, 5u);
   EXPECT_EQ(frame.intersecting_pairs, at_rest + frame.new_intersecting_pairs);
+}
+
+TEST(SurfaceRuler, FansAreNoPartOfPairs) {
+  // An open tube shaken so that its triangles cut each other and the fans over its ends.
+  const Mesh tube = test::make_tube(12, 6, 0.1f, 0.3f);
+  const SurfaceRuler ruler(tube.view());
+  std::vector<Vec3f> positions = tube.positions;
+  for (std::size_t v = 0; v < positions.size(); ++v)
+    positions[v] +=
+        0.08f * Vec3f(std::sin(7.1f * static_cast<float>(v)), std::cos(5.3f * static_cast<float>(v)),
+                      std::sin(3.7f * static_cast<float>(v)));
+  const std::size_t expected = self_intersections({positions, tube.triangles}).size();
+  const ClosedSurface closed = close_surface(positions.size(), tube.triangles);
+  EXPECT_GT(expected, 10u);
+  EXPECT_GT(self_intersections({closed.place(positions), closed.triangles}).size(), expected + 5);
+  EXPECT_EQ(ruler.measure(positions).intersecting_pairs, expected);
 }
 
 TEST(SurfaceRuler, ThreefoldOverlapCountsTwice) {
@@ -741,6 +759,12 @@ TEST(SurfaceRuler, RejectsWhatItCannotMeasure) {
   const Mesh cube = test::make_cube();
   EXPECT_THROW(SurfaceRuler({cube.positions, std::vector<Triangle>{{0, 1, 8}}}), Error);
   EXPECT_THROW(SurfaceRuler(cube.view(), all_on_bone_zero(7)), Error);
+  SurfaceRulerOptions options;
+  options.hinges = {{"elbow", 1, 0, Vec3d::Zero()}};
+  EXPECT_THROW(SurfaceRuler(cube.view(), {}, options), Error);
+  EXPECT_NO_THROW(SurfaceRuler(cube.view(), all_on_bone_zero(8), options));
+  options.hinges[0].position.x() = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THROW(SurfaceRuler(cube.view(), all_on_bone_zero(8), options), Error);
   const SurfaceRuler ruler(cube.view());
   EXPECT_THROW(ruler.measure(std::vector<Vec3f>(7, Vec3f::Zero())), Error);
   std::vector<Vec3f> positions = cube.positions;
