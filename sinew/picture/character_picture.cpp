@@ -1,12 +1,14 @@
 #include <sinew/picture/character_picture.h>
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cmath>
 
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/picture/text.h>
 #include <sinew/skeleton/bones.h>
 #include <sinew/skinning/leaf_bones.h>
 
@@ -15,6 +17,36 @@ namespace sinew {
 namespace {
 
 constexpr Rgb kUnbound{150, 150, 150};
+
+struct MarkStyle {
+  const char* name;
+  Rgb color;
+};
+// In the order of VertexMark from `moved` on; plain vertices have the options' clay.
+constexpr std::array<MarkStyle, 3> kMarks{
+    {{"moved", {124, 164, 208}}, {"contact", {205, 44, 48}}, {"returned across", {236, 124, 20}}}};
+
+/// Swatches with names in the lower right corner.
+void draw_mark_legend(Image& image, const Rgb& clay) {
+  std::vector<MarkStyle> lines{{"not moved", clay}};
+  lines.insert(lines.end(), kMarks.begin(), kMarks.end());
+  TextStyle style;
+  style.size = std::clamp(0.022f * static_cast<float>(image.height), 11.0f, 18.0f);
+  const int unit = static_cast<int>(style.size), line = text_line_height(style), swatch = 4 * unit / 5;
+  int width = 0;
+  for (const MarkStyle& mark : lines) width = std::max(width, text_width(mark.name, style));
+  width += swatch + unit / 2;
+  const int height = static_cast<int>(lines.size()) * line;
+  if (image.width < width + 3 * unit || image.height < height + 3 * unit) return;  // no room to read it in
+  const int left = image.width - unit - width, top = image.height - unit - height;
+  for (int y = top - unit / 2; y < image.height - unit / 3; ++y)
+    for (int x = left - unit / 2; x < image.width - unit / 3; ++x) blend(image, x, y, {250, 251, 252}, 0.72f);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const int middle = top + static_cast<int>(i) * line + line / 2;
+    fill_rectangle(image, left, middle - swatch / 2, swatch, swatch, lines[i].color);
+    draw_text(image, left + swatch + unit / 2, middle + text_cap_height(style) / 2, lines[i].name, style);
+  }
+}
 
 std::vector<Affine3d> world_of(const Skeleton& skeleton, const Pose& pose) {
   std::vector<Affine3d> world_from_joint(skeleton.size(), Affine3d::Identity());
@@ -99,27 +131,63 @@ CharacterPicture::CharacterPicture(std::shared_ptr<const Character> character, C
       scale_ = coloring_.scale;
       colors_ = colors_of(coloring_.values, coloring_.scale);
       break;
+    case Coloring::By::marks:
+      marks_.assign(vertices, 0);
+      break;
   }
+}
+
+void CharacterPicture::set_marks(std::span<const std::uint8_t> marks) {
+  if (coloring_.by != Coloring::By::marks) throw Error("marks are for a picture coloured by marks");
+  if (marks.size() != marks_.size())
+    throw Error(fmt::format("{} marks for {} vertices", marks.size(), marks_.size()));
+  for (std::size_t v = 0; v < marks.size(); ++v)
+    if (marks[v] > kMarks.size())
+      throw Error(fmt::format("vertex {}: there is no mark {} ({} at most)", v, marks[v], kMarks.size()));
+  std::copy(marks.begin(), marks.end(), marks_.begin());
+}
+
+/// The frame and all that ClayOptions name, kept while it is drawn.
+struct CharacterPicture::Shown {
+  ClayFrame frame;
+  ClayOptions options;
+  std::vector<Rgb> colors;
+  std::vector<DrawnBone> bones;
+};
+
+void CharacterPicture::show(const Performer& performer, const ClayOptions& options, const Pose* skeleton_pose,
+                            Shown& shown) const {
+  assert(&performer.character() == character_.get());
+  const std::span<const Vec3f> positions = performer.welded_positions();
+  if (coloring_.by == Coloring::By::stretch)
+    shown.colors = colors_of(area_stretch(*character_, positions), *scale_);
+  for (const std::uint8_t mark : marks_)
+    shown.colors.push_back(mark == 0 ? options.clay : kMarks[mark - 1u].color);
+  shown.options = options;
+  if (skeleton_pose != nullptr) {
+    shown.bones = drawn_bones(*character_, positions, *skeleton_pose);
+    shown.options.bones = shown.bones;
+  }
+  shown.frame = {positions, shown.colors.empty() ? colors_ : shown.colors,
+                 coloring_.by == Coloring::By::partition};
 }
 
 Image CharacterPicture::render(const Performer& performer, const Camera& camera, const ClayOptions& options,
                                const Pose* skeleton_pose) const {
-  assert(&performer.character() == character_.get());
-  const std::span<const Vec3f> positions = performer.welded_positions();
-  std::vector<Rgb> frame_colors;
-  if (coloring_.by == Coloring::By::stretch)
-    frame_colors = colors_of(area_stretch(*character_, positions), *scale_);
-  ClayOptions settings = options;
-  std::vector<DrawnBone> bones;
-  if (skeleton_pose != nullptr) {
-    bones = drawn_bones(*character_, positions, *skeleton_pose);
-    settings.bones = bones;
-  }
-  const ClayFrame frame{positions, frame_colors.empty() ? colors_ : frame_colors,
-                        coloring_.by == Coloring::By::partition};
-  Image image = render_clay(surface_, frame, camera, settings);
+  Shown shown;
+  show(performer, options, skeleton_pose, shown);
+  Image image = render_clay(surface_, shown.frame, camera, shown.options);
   if (scale_) draw_color_bar(image, *scale_);
+  if (coloring_.by == Coloring::By::marks) draw_mark_legend(image, options.clay);
   return image;
+}
+
+Image CharacterPicture::render_slice(const Performer& performer, const FieldFunction& field,
+                                     const CutPlane& plane, const Camera& camera, const ClayOptions& options,
+                                     const FieldSliceOptions& slice, const Pose* skeleton_pose) const {
+  Shown shown;
+  show(performer, options, skeleton_pose, shown);
+  return render_field_slice(surface_, shown.frame, field, plane, camera, shown.options, slice);
 }
 
 std::vector<DrawnBone> drawn_bones(const Character& character, std::span<const Vec3f> positions,

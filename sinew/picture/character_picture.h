@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -9,6 +10,7 @@
 #include <sinew/character/performer.h>
 #include <sinew/picture/clay.h>
 #include <sinew/picture/color_map.h>
+#include <sinew/picture/field_slice.h>
 
 namespace sinew {
 
@@ -21,11 +23,20 @@ struct Coloring {
     joint,      ///< weight of one joint, as heat
     stretch,    ///< area round each vertex against rest, from half to twice
     values,     ///< numbers of the caller's own
+    marks,      ///< what became of each vertex, told frame by frame with set_marks()
   };
   By by = By::clay;
   int joint = -1;             ///< for By::joint
   std::vector<float> values;  ///< for By::values: one per welded vertex
   ColorScale scale;           ///< for By::values
+};
+
+/// What became of a vertex in a frame, for Coloring::By::marks.
+enum class VertexMark : std::uint8_t {
+  plain = 0,     ///< clay
+  moved = 1,     ///< went to its iso-surface, soft blue
+  contact = 2,   ///< stopped where skin meets skin, red
+  returned = 3,  ///< came back across a contact, orange
 };
 
 /// Draws a character as its performer left it. Made once per character, used for every frame.
@@ -35,18 +46,33 @@ class CharacterPicture {
   explicit CharacterPicture(std::shared_ptr<const Character> character, Coloring coloring = {});
 
   const Character& character() const { return *character_; }
-  /// The bar to draw beside the picture; none for clay, weights and partition.
+  /// The bar to draw beside the picture; none for clay, weights, partition and marks.
   const std::optional<ColorScale>& scale() const { return scale_; }
 
-  /// One frame, with the colour bar where there is one. `skeleton_pose` draws the bones of that pose over it.
+  /// For Coloring::By::marks: a VertexMark per welded vertex, shown from now on; all are plain before the
+  /// first call. Throws Error when the coloring is another, or their number or one of them is wrong.
+  void set_marks(std::span<const std::uint8_t> marks);
+
+  /// One frame, with the colour bar or the marks' legend where there is one. `skeleton_pose` draws the bones
+  /// of that pose over it.
   Image render(const Performer& performer, const Camera& camera, const ClayOptions& options,
                const Pose* skeleton_pose = nullptr) const;
 
+  /// One frame cut open, with a field of the posed character painted on the plane: see render_field_slice().
+  Image render_slice(const Performer& performer, const FieldFunction& field, const CutPlane& plane,
+                     const Camera& camera, const ClayOptions& options, const FieldSliceOptions& slice = {},
+                     const Pose* skeleton_pose = nullptr) const;
+
  private:
+  struct Shown;
+  void show(const Performer& performer, const ClayOptions& options, const Pose* skeleton_pose,
+            Shown& shown) const;
+
   std::shared_ptr<const Character> character_;
   Coloring coloring_;
   DrawnSurface surface_;
-  std::vector<Rgb> colors_;  // those that stay the same from frame to frame
+  std::vector<Rgb> colors_;          // those that stay the same from frame to frame
+  std::vector<std::uint8_t> marks_;  // empty unless colored by them
   std::optional<ColorScale> scale_;
 };
 

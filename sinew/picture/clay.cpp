@@ -135,7 +135,7 @@ struct PixelLight {
   Light light;
   Seen seen = Seen::nothing;
   bool back = false;
-  bool bone = false;  // of the skeleton overlay
+  bool overlaid = false;  // by a bone of the skeleton or by the ghost
   std::uint32_t triangle = 0;
   float u = 0, v = 0;
   Vec3f position = Vec3f::Zero();
@@ -152,8 +152,10 @@ class Painter {
   void build_surface(const ClayFrame& frame);
   void build_rays();
   void build_bones();
+  void build_ghost();
+  EmbreeScene triangle_scene(std::span<const Vec3f> positions, std::span<const Triangle> triangles) const;
   bool clip(const Vec3f& origin, const Vec3f& direction, float& near, float& far) const;
-  bool first_triangle(const Vec3f& direction, RTCRayHit& query) const;
+  bool first_triangle(const EmbreeScene& scene, const Vec3f& direction, RTCRayHit& query) const;
   Point look(const Vec3f& direction) const;
   bool blocked(const Vec3f& origin, const Vec3f& direction, float far) const;
   Light light_at(const Point& point, std::uint32_t place) const;
@@ -169,6 +171,7 @@ class Painter {
   float wire_coverage(const Point& point, const Vec2f& pixel) const;
   bool first_bone(const Vec3f& direction, RTCRayHit& query) const;
   Vec3f with_bones(const Vec3f& color, const Vec3f& direction, const Point& behind) const;
+  Vec3f with_ghost(const Vec3f& color, const Vec3f& direction) const;
   void draw_cut(Image& image) const;
   /// The vertex nearest to a point, by its weights.
   template <class Place>
@@ -210,6 +213,10 @@ class Painter {
   EmbreeDevice device_;
   EmbreeScene scene_;
   EmbreeScene bones_;
+  EmbreeScene ghost_;
+  std::vector<Triangle> ghost_triangles_;
+  std::vector<Vec3f> ghost_normals_;
+  Vec3f ghost_color_ = Vec3f::Zero();
   std::vector<Vec3f> bone_colors_;  // of the octahedra's faces, then of the balls
   std::size_t bone_faces_ = 0;
 };
@@ -268,6 +275,7 @@ Painter::Painter(const DrawnSurface& surface, const ClayFrame& frame, const Came
   key_disc_ = basis_around(to_key_);
   build_rays();
   build_bones();
+  build_ghost();
 }
 
 // The rays of all places of the pattern, one place after the other.
@@ -313,26 +321,52 @@ void Painter::build_surface(const ClayFrame& frame) {
     positions_[v] = frame.positions[v].allFinite() ? unit(frame.positions[v]) : Vec3f(Vec3f::Zero());
   normals_ = surface_.normals(positions_);
 
-  scene_.reset(rtcNewScene(device_.get()));
-  rtcSetSceneFlags(scene_.get(), static_cast<RTCSceneFlags>(RTC_SCENE_FLAG_ROBUST |
-                                                            RTC_SCENE_FLAG_CONTEXT_FILTER_FUNCTION));
-  if (options_.quality == ClayQuality::draft) rtcSetSceneBuildQuality(scene_.get(), RTC_BUILD_QUALITY_LOW);
+  scene_ = triangle_scene(positions_, triangles_);
+}
+
+// Shares the triangles, which must stay where they are; ready for first_triangle().
+EmbreeScene Painter::triangle_scene(std::span<const Vec3f> positions,
+                                    std::span<const Triangle> triangles) const {
+  EmbreeScene scene;
+  scene.reset(rtcNewScene(device_.get()));
+  rtcSetSceneFlags(scene.get(), static_cast<RTCSceneFlags>(RTC_SCENE_FLAG_ROBUST |
+                                                           RTC_SCENE_FLAG_CONTEXT_FILTER_FUNCTION));
+  if (options_.quality == ClayQuality::draft) rtcSetSceneBuildQuality(scene.get(), RTC_BUILD_QUALITY_LOW);
   RTCGeometry geometry = rtcNewGeometry(device_.get(), RTC_GEOMETRY_TYPE_TRIANGLE);
   auto* vertices = static_cast<float*>(rtcSetNewGeometryBuffer(
-      geometry, RTC_BUFFER_TYPE_VERTEX, 0, RTC_FORMAT_FLOAT3, sizeof(Vec3f), positions_.size()));
+      geometry, RTC_BUFFER_TYPE_VERTEX, 0, RTC_FORMAT_FLOAT3, sizeof(Vec3f), positions.size()));
   if (vertices != nullptr)
-    for (std::size_t v = 0; v < positions_.size(); ++v)
-      std::copy(positions_[v].data(), positions_[v].data() + 3, vertices + 3 * v);
-  rtcSetSharedGeometryBuffer(geometry, RTC_BUFFER_TYPE_INDEX, 0, RTC_FORMAT_UINT3, triangles_.data(), 0,
-                             sizeof(Triangle), triangles_.size());
+    for (std::size_t v = 0; v < positions.size(); ++v)
+      std::copy(positions[v].data(), positions[v].data() + 3, vertices + 3 * v);
+  rtcSetSharedGeometryBuffer(geometry, RTC_BUFFER_TYPE_INDEX, 0, RTC_FORMAT_UINT3, triangles.data(), 0,
+                             sizeof(Triangle), triangles.size());
   rtcCommitGeometry(geometry);
-  rtcAttachGeometry(scene_.get(), geometry);
+  rtcAttachGeometry(scene.get(), geometry);
   rtcReleaseGeometry(geometry);
-  rtcCommitScene(scene_.get());
+  rtcCommitScene(scene.get());
   const RTCError error = rtcGetDeviceError(device_.get());
   if (error != RTC_ERROR_NONE)
-    throw Error(fmt::format("Embree cannot build its tree over {} triangles (error {})", triangles_.size(),
+    throw Error(fmt::format("Embree cannot build its tree over {} triangles (error {})", triangles.size(),
                             static_cast<int>(error)));
+  return scene;
+}
+
+void Painter::build_ghost() {
+  const ClayGhost& ghost = options_.ghost;
+  if (ghost.surface == nullptr || ghost.surface->triangles().empty()) return;
+  if (ghost.positions.size() != ghost.surface->vertex_count())
+    throw Error(fmt::format("picture: {} positions for a ghost of {} vertices", ghost.positions.size(),
+                            ghost.surface->vertex_count()));
+  std::vector<Vec3f> positions(ghost.positions.size());
+  const auto usable = [&](std::uint32_t v) { return positions[v].allFinite(); };
+  for (std::size_t v = 0; v < positions.size(); ++v) positions[v] = unit(ghost.positions[v]);
+  for (const Triangle& f : ghost.surface->triangles())
+    ghost_triangles_.push_back(usable(f[0]) && usable(f[1]) && usable(f[2]) ? f : Triangle{f[0], f[0], f[0]});
+  for (Vec3f& p : positions)
+    if (!p.allFinite()) p = Vec3f::Zero();
+  ghost_normals_ = ghost.surface->normals(positions);
+  ghost_color_ = linear_from_srgb(ghost.color);
+  ghost_ = triangle_scene(positions, ghost_triangles_);
 }
 
 // The bones as slim octahedra, widest near the head, with a ball at each joint.
@@ -446,7 +480,7 @@ void keep_smallest(const RTCFilterFunctionNArguments* arguments) {
 // The nearest triangle seen in a direction. Which of several equally near ones Embree answers depends on how
 // its threads built the tree; asking once more for all near the first and taking the smallest number does
 // not.
-bool Painter::first_triangle(const Vec3f& direction, RTCRayHit& query) const {
+bool Painter::first_triangle(const EmbreeScene& scene, const Vec3f& direction, RTCRayHit& query) const {
   float near = 0, far = kInfinity;
   if (!clip(eye_, direction, near, far)) return false;
   query.ray = make_ray(eye_, direction, near, far);
@@ -454,7 +488,7 @@ bool Painter::first_triangle(const Vec3f& direction, RTCRayHit& query) const {
   RTCIntersectContext context;
   rtcInitIntersectContext(&context);
   context.flags = RTC_INTERSECT_CONTEXT_FLAG_COHERENT;
-  rtcIntersect1(scene_.get(), &context, &query);
+  rtcIntersect1(scene.get(), &context, &query);
   if (query.hit.geomID == RTC_INVALID_GEOMETRY_ID) return false;
   const float nearest = query.ray.tfar, window = kTie * std::max(1.0f, nearest);
   TieContext tie;
@@ -465,7 +499,7 @@ bool Painter::first_triangle(const Vec3f& direction, RTCRayHit& query) const {
   RTCRayHit again;
   again.ray = make_ray(eye_, direction, std::max(near, nearest - window), std::min(far, nearest + window));
   again.hit.geomID = RTC_INVALID_GEOMETRY_ID;
-  rtcIntersect1(scene_.get(), &tie.embree, &again);
+  rtcIntersect1(scene.get(), &tie.embree, &again);
   query.hit = tie.hit;
   query.ray.tfar = tie.t;
   return true;
@@ -474,7 +508,7 @@ bool Painter::first_triangle(const Vec3f& direction, RTCRayHit& query) const {
 Point Painter::look(const Vec3f& direction) const {
   Point point;
   RTCRayHit query;
-  if (first_triangle(direction, query)) {
+  if (first_triangle(scene_, direction, query)) {
     const Triangle& f = triangles_[query.hit.primID];
     const Triangle& slots = surface_.corner_normals()[query.hit.primID];
     point.seen = Seen::surface;
@@ -581,8 +615,9 @@ void Painter::gather_light(int row) {
     const Point point = look(direction);
     PixelLight& pixel = lights_[static_cast<std::size_t>(row) * options_.width + x];
     pixel.seen = point.seen;
-    RTCRayHit bone;
-    pixel.bone = bones_ && first_bone(direction, bone);
+    RTCRayHit overlay;
+    pixel.overlaid =
+        (bones_ && first_bone(direction, overlay)) || (ghost_ && first_triangle(ghost_, direction, overlay));
     if (point.seen == Seen::nothing) continue;
     pixel.back = point.back;
     pixel.triangle = point.triangle;
@@ -737,6 +772,22 @@ Vec3f Painter::with_bones(const Vec3f& color, const Vec3f& direction, const Poin
   return (1 - alpha) * color + alpha * (bright * base).cwiseMin(1.0f);
 }
 
+// Glass: the flatter the surface is seen, the more of it the ray passes through. Drawn whatever lies before
+// it: a skin and what fills it lie so close together that they would change places all the time.
+Vec3f Painter::with_ghost(const Vec3f& color, const Vec3f& direction) const {
+  RTCRayHit query;
+  if (!first_triangle(ghost_, direction, query)) return color;
+  const Triangle& slots = options_.ghost.surface->corner_normals()[query.hit.primID];
+  const Vec3f normal = (1 - query.hit.u - query.hit.v) * ghost_normals_[slots[0]] +
+                       query.hit.u * ghost_normals_[slots[1]] + query.hit.v * ghost_normals_[slots[2]];
+  const float facing =
+      clamp01(std::abs(normal.dot(direction)) / std::max(normal.norm() * direction.norm(), 1e-12f));
+  const float edge = (1 - facing) * (1 - facing);
+  const float opacity = clamp01(options_.ghost.opacity);
+  const float alpha = opacity + (std::max(opacity, 0.9f) - opacity) * edge;
+  return (1 - alpha) * color + alpha * ghost_color_;
+}
+
 // Whether the pixel and all round it show one smooth piece of one thing, so that a single point will do.
 bool Painter::is_plain(int x, int row) const {
   const int width = options_.width, height = options_.height;
@@ -745,7 +796,7 @@ bool Painter::is_plain(int x, int row) const {
   for (int y = std::max(0, row - 1); y <= std::min(height - 1, row + 1); ++y)
     for (int column = std::max(0, x - 1); column <= std::min(width - 1, x + 1); ++column) {
       const PixelLight& other = lights_[static_cast<std::size_t>(y) * width + column];
-      if (other.bone) return false;
+      if (other.overlaid) return false;
       if (sharp_colors_ && pixel.seen == Seen::surface && other.seen == Seen::surface &&
           nearest_corner(pixel) != nearest_corner(other))
         return false;
@@ -814,7 +865,8 @@ void Painter::shade_row(int row, Image& image) const {
         const Point point = look(direction);
         Light light;
         if (point.seen != Seen::nothing) light = look_up(point, pixel.x(), pixel.y(), pattern_place(x, row));
-        const Vec3f color = color_of(point, light, direction, pixel, backdrop);
+        Vec3f color = color_of(point, light, direction, pixel, backdrop);
+        if (ghost_) color = with_ghost(color, direction);
         sum += bones_ ? with_bones(color, direction, point) : color;
       }
     }
@@ -826,18 +878,7 @@ void Painter::shade_row(int row, Image& image) const {
 // The outline of the cut: where the plane meets the triangles, as far as it is not hidden.
 void Painter::draw_cut(Image& image) const {
   std::vector<Stroke> strokes;
-  for (const Triangle& f : triangles_) {
-    float height[3];
-    for (int k = 0; k < 3; ++k) height[k] = cut_.normal.dot(positions_[f[k]]) - cut_.offset;
-    Vec3f crossing[2];
-    int crossings = 0;
-    for (int k = 0; k < 3 && crossings < 2; ++k) {
-      const int next = (k + 1) % 3;
-      if ((height[k] < 0) == (height[next] < 0)) continue;
-      const float share = height[k] / (height[k] - height[next]);
-      crossing[crossings++] = positions_[f[k]] + share * (positions_[f[next]] - positions_[f[k]]);
-    }
-    if (crossings < 2) continue;
+  for (const auto& crossing : plane_section(positions_, triangles_, cut_.normal, cut_.offset)) {
     const Vec3f middle = 0.5f * (crossing[0] + crossing[1]), towards = (eye_ - middle).normalized();
     if (blocked(middle + 10 * kRayStart * towards, towards, (eye_ - middle).norm())) continue;
     float from_depth, to_depth;
@@ -869,6 +910,15 @@ Image Painter::paint(const Progress& progress) {
 }
 
 }  // namespace
+
+CutPlane plane_through(const Vec3d& point, const Vec3d& normal) {
+  const double length = normal.stableNorm();
+  if (!point.allFinite() || !std::isfinite(length) || !(length > 0))
+    throw Error(fmt::format("there is no plane through ({}, {}, {}) with the normal ({}, {}, {})", point.x(),
+                            point.y(), point.z(), normal.x(), normal.y(), normal.z()));
+  const Vec3d unit = normal / length;
+  return {unit.cast<float>(), static_cast<float>(unit.dot(point))};
+}
 
 Image render_clay(const DrawnSurface& surface, const ClayFrame& frame, const Camera& camera,
                   const ClayOptions& options, const Progress& progress) {

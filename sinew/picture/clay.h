@@ -18,11 +18,25 @@ struct CutPlane {
   float offset = 0;               ///< metres
 };
 
+/// The plane through a point, to take away the side that `normal` (of any length) points to. Throws Error
+/// when a number is not finite or `normal` is zero.
+CutPlane plane_through(const Vec3d& point, const Vec3d& normal);
+
 /// A bone of the skeleton overlay, in scene space.
 struct DrawnBone {
   Vec3f head = Vec3f::Zero();
   Vec3f tail = Vec3f::Zero();
   Rgb color{245, 166, 35};
+};
+
+/// Another surface over the one that is drawn, as if of glass: pale where it faces the camera, dark at its
+/// outline. Nothing hides it, it casts no shadow; the cut takes its part of it. Triangles with a corner that
+/// is not finite are left out.
+struct ClayGhost {
+  const DrawnSurface* surface = nullptr;  ///< none: no ghost
+  std::span<const Vec3f> positions;       ///< one per vertex of it, scene space
+  Rgb color{58, 72, 96};
+  float opacity = 0.10f;  ///< where it faces the camera; more towards its outline
 };
 
 /// Most pixels a picture of clay may have: 8192 squared, at some 70 bytes each while it is drawn.
@@ -51,6 +65,7 @@ struct ClayOptions {
   float wire_width = 1.1f;  ///< pixels
   std::optional<CutPlane> cut;
   std::span<const DrawnBone> bones;  ///< drawn over the surface, fainter where they lie inside it
+  ClayGhost ghost;
 };
 
 /// What one frame shows.

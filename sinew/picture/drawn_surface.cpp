@@ -153,4 +153,25 @@ std::vector<Vec3f> DrawnSurface::normals(std::span<const Vec3f> positions) const
   return normals;
 }
 
+std::vector<std::array<Vec3f, 2>> plane_section(std::span<const Vec3f> positions,
+                                                std::span<const Triangle> triangles, const Vec3f& normal,
+                                                float offset) {
+  std::vector<std::array<Vec3f, 2>> section;
+  for (const Triangle& f : triangles) {
+    float height[3];
+    for (int k = 0; k < 3; ++k) height[k] = normal.dot(positions[f[k]]) - offset;
+    if (!std::isfinite(height[0]) || !std::isfinite(height[1]) || !std::isfinite(height[2])) continue;
+    std::array<Vec3f, 2> crossing;
+    std::size_t crossings = 0;
+    for (int k = 0; k < 3 && crossings < 2; ++k) {
+      const int next = (k + 1) % 3;
+      if ((height[k] < 0) == (height[next] < 0)) continue;
+      const float share = height[k] / (height[k] - height[next]);
+      crossing[crossings++] = positions[f[k]] + share * (positions[f[next]] - positions[f[k]]);
+    }
+    if (crossings == 2) section.push_back(crossing);
+  }
+  return section;
+}
+
 }  // namespace sinew

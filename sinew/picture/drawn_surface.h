@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -40,5 +41,12 @@ class DrawnSurface {
   std::vector<Triangle> corner_slots_;
   std::vector<NormalSolver> solver_;  // one; a vector because it is made last
 };
+
+/// Where the plane normal · x = offset passes through a surface: a piece of line per triangle, in the order
+/// of the triangles. Triangles with a corner that is not finite have none, nor have those that lie in the
+/// plane.
+std::vector<std::array<Vec3f, 2>> plane_section(std::span<const Vec3f> positions,
+                                                std::span<const Triangle> triangles, const Vec3f& normal,
+                                                float offset);
 
 }  // namespace sinew

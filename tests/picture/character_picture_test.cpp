@@ -67,6 +67,86 @@ TEST_F(TubePicture, ColoringMustFit) {
   EXPECT_THROW(CharacterPicture(character_, coloring), Error);
 }
 
+TEST_F(TubePicture, MarksChangeFromFrameToFrame) {
+  const Performer performer(character_);
+  Coloring coloring;
+  coloring.by = Coloring::By::marks;
+  CharacterPicture picture(character_, coloring);
+  EXPECT_FALSE(picture.scale().has_value());
+  const Image clay = CharacterPicture(character_).render(performer, camera(performer), options_);
+  EXPECT_EQ(picture.render(performer, camera(performer), options_), clay);  // too small for a legend
+  std::vector<std::uint8_t> marks(character_->rest().size(), 0);
+  const auto mark_right_half = [&](VertexMark mark) {
+    for (std::size_t v = 0; v < marks.size(); ++v)
+      marks[v] = character_->rest()[v].x() > 0.2f ? static_cast<std::uint8_t>(mark) : 0;
+    picture.set_marks(marks);
+    return picture.render(performer, camera(performer), options_);
+  };
+  const Image moved = mark_right_half(VertexMark::moved), contact = mark_right_half(VertexMark::contact),
+              returned = mark_right_half(VertexMark::returned);
+  for (const Image* image : {&moved, &contact, &returned}) EXPECT_EQ(image->at(12, 32), clay.at(12, 32));
+  const Rgb blue = moved.at(52, 32), red = contact.at(52, 32), orange = returned.at(52, 32);
+  EXPECT_GT(blue.b, blue.r + 40);
+  EXPECT_GT(red.r, red.g + 80);
+  EXPECT_GT(red.r, red.b + 80);
+  EXPECT_GT(orange.r, orange.b + 80);
+  EXPECT_GT(orange.g, red.g + 40);
+  EXPECT_EQ(mark_right_half(VertexMark::plain), clay);
+  options_.clay = {60, 140, 60};  // plain vertices take it
+  const Image green = picture.render(performer, camera(performer), options_);
+  EXPECT_GT(green.at(12, 32).g, green.at(12, 32).r + 30);
+}
+
+TEST_F(TubePicture, MarksHaveALegendNotABar) {
+  const Performer performer(character_);
+  options_.width = options_.height = 200;
+  Coloring coloring;
+  coloring.by = Coloring::By::marks;
+  const Image clay = CharacterPicture(character_).render(performer, camera(performer), options_);
+  const Image image = CharacterPicture(character_, coloring).render(performer, camera(performer), options_);
+  int red = 0;
+  for (int y = 0; y < 200; ++y)
+    for (int x = 0; x < 200; ++x) {
+      if (x < 60 || y < 110) {
+        EXPECT_EQ(image.at(x, y), clay.at(x, y));
+      }
+      red += image.at(x, y).r > image.at(x, y).g + 100;
+    }
+  EXPECT_GT(red, 30);
+}
+
+TEST_F(TubePicture, MarksMustFit) {
+  Coloring coloring;
+  coloring.by = Coloring::By::marks;
+  CharacterPicture picture(character_, coloring);
+  std::vector<std::uint8_t> marks(character_->rest().size(), 0);
+  EXPECT_THROW(picture.set_marks(std::span(marks).first(3)), Error);
+  marks[5] = 4;
+  EXPECT_THROW(picture.set_marks(marks), Error);
+  marks[5] = 3;
+  picture.set_marks(marks);
+  CharacterPicture plain(character_);
+  EXPECT_THROW(plain.set_marks(marks), Error);
+}
+
+TEST_F(TubePicture, SliceShowsTheFieldInThePosedCharacter) {
+  const Performer performer(character_);
+  const CharacterPicture picture(character_);
+  // A field thicker than the tube, whose radius is 0.2 m.
+  const FieldFunction field = [](const Vec3d& p) {
+    return std::clamp(0.5 + 2 * (0.4 - std::hypot(p.y(), p.z())), 0.0, 1.0);
+  };
+  const CutPlane plane = plane_through(Vec3d::Zero(), Vec3d::UnitZ());
+  FieldSliceOptions slice;
+  slice.key = false;
+  const Pose rest = character_->rest_pose();
+  const Image image = picture.render_slice(performer, field, plane, camera(performer), options_, slice);
+  EXPECT_GT(image.at(32, 32).r, image.at(32, 32).b + 40);
+  EXPECT_GT(image.at(32, 18).b, image.at(32, 18).r + 40);
+  EXPECT_FALSE(image ==
+               picture.render_slice(performer, field, plane, camera(performer), options_, slice, &rest));
+}
+
 TEST_F(TubePicture, StretchIsZeroAtRestAndFollowsScale) {
   for (const float s : area_stretch(*character_, character_->rest())) EXPECT_NEAR(s, 0, 1e-4);
   std::vector<Vec3f> larger(character_->rest().begin(), character_->rest().end());

@@ -129,6 +129,38 @@ TEST(Clay, CutShowsTheInsideAndItsOutline) {
   EXPECT_FALSE(is_violet(picture_of(sphere, camera, options).at(32, 32)));
 }
 
+TEST(Clay, GhostIsGlassRoundTheSurface) {
+  const Mesh sphere = test::make_icosphere(3, 0.5f), shell = test::make_icosphere(3);
+  const Camera camera = camera_for(shell);
+  ClayOptions options = small_picture(96);
+  const Image bare = picture_of(sphere, camera, options);
+  const DrawnSurface glass(shell.view());
+  std::vector<Vec3f> positions = shell.positions;
+  options.ghost.surface = &glass;
+  options.ghost.positions = positions;
+  const Image dressed = picture_of(sphere, camera, options);
+  // Nearly clear in the middle, darker and darker towards the rim, nothing beyond.
+  EXPECT_LT(std::abs(brightness(dressed.at(48, 48)) - brightness(bare.at(48, 48))), 30);
+  EXPECT_LT(brightness(dressed.at(86, 48)) + 20, brightness(dressed.at(76, 48)));
+  EXPECT_EQ(dressed.at(1, 1), kWhite);
+  Image one;
+  tbb::task_arena(1).execute([&] { one = picture_of(sphere, camera, options); });
+  EXPECT_EQ(one, dressed);
+  options.cut = CutPlane{Vec3f::UnitX(), 0.0f};
+  const Image halved = picture_of(sphere, camera, options);
+  EXPECT_EQ(halved.at(86, 48), kWhite);
+  EXPECT_NE(halved.at(10, 48), kWhite);
+  options.cut.reset();
+  for (Vec3f& p : positions)
+    if (p.x() > -0.75f) p.x() = NAN;
+  const Image rest = picture_of(sphere, camera, options);
+  EXPECT_EQ(rest.at(86, 48), kWhite);
+  EXPECT_EQ(rest.at(24, 48), kWhite);  // no triangle leads from the rest to where a broken vertex would be
+  EXPECT_NE(rest.at(9, 48), kWhite);
+  options.ghost.positions = std::span(positions).first(3);
+  EXPECT_THROW(picture_of(sphere, camera, options), Error);
+}
+
 TEST(Clay, BackFacesHaveTheirOwnColor) {
   // A sphere of which a piece of the front is missing: through the hole one sees the inside.
   const Mesh sphere = test::make_icosphere(3);

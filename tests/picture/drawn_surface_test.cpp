@@ -68,6 +68,30 @@ TEST(DrawnSurface, CubesHaveHardEdgesSpheresHaveNone) {
   EXPECT_EQ(DrawnSurface(sphere.view()).normals(sphere.positions).size(), sphere.positions.size());
 }
 
+TEST(PlaneSection, OfABallIsACircle) {
+  const Mesh sphere = test::make_icosphere(4);
+  const Vec3f normal = Vec3f(1, 2, 2) / 3;
+  double length = 0;
+  for (const auto& piece : plane_section(sphere.positions, sphere.triangles, normal, 0.6f)) {
+    length += (piece[1] - piece[0]).norm();
+    for (const Vec3f& p : piece) {
+      EXPECT_NEAR(normal.dot(p), 0.6, 1e-5);
+      EXPECT_NEAR(p.norm(), 1, 5e-3);
+    }
+  }
+  EXPECT_NEAR(length, 2 * M_PI * 0.8, 0.02);
+  EXPECT_TRUE(plane_section(sphere.positions, sphere.triangles, normal, 1.1f).empty());
+}
+
+TEST(PlaneSection, LeavesOutBrokenAndFlatTriangles) {
+  const std::vector<Vec3f> positions{{0, 0, -1}, {1, 0, 1},        {0, 1, 1}, {NAN, 0, 0},
+                                     {0, 0, 0},  {0, INFINITY, 0}, {1, 0, 0}, {0, 1, 0}};
+  const std::vector<Triangle> triangles{{0, 1, 2}, {0, 1, 3}, {0, 1, 5}, {4, 6, 7}, {0, 0, 0}};
+  const auto section = plane_section(positions, triangles, Vec3f::UnitZ(), 0);
+  ASSERT_EQ(section.size(), 1u);
+  EXPECT_NEAR((section[0][0] - section[0][1]).norm(), std::sqrt(0.5), 1e-6);
+}
+
 TEST(DrawnSurface, OddMeshes) {
   const std::vector<Vec3f> positions{{0, 0, 0}, {1, 0, 0}, {NAN, 0, 0}, {0, 1, 0}};
   const std::vector<Triangle> triangles{{0, 1, 2}, {0, 0, 0}, {0, 1, 3}, {0, 1, 3}, {3, 1, 0}};
