@@ -6,6 +6,7 @@
 #include <sinew/character/bake.h>
 #include <sinew/core/error.h>
 
+#include "apps/cli/operator_tables.h"
 #include "apps/cli/performance.h"
 #include "apps/cli/progress_bar.h"
 #include "apps/cli/verbs.h"
@@ -28,7 +29,7 @@ int run_bake(const BakeCommand& command) {
   for (const std::filesystem::path& output : writer->outputs())
     refuse_to_overwrite_inputs(command.performance, output);
   recipe.normals = recipe.normals && writer->wants_normals();
-  const std::shared_ptr<const Character> character = Character::make(scene, recipe);
+  const std::shared_ptr<const Character> character = make_character(scene, recipe);
   for (const std::string& warning : character->warnings())
     fmt::print(stderr, "sinew: warning: {}: {}\n", input, warning);
 

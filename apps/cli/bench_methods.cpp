@@ -1,4 +1,5 @@
 #include "apps/cli/bench_methods.h"
+#include "apps/cli/operator_tables.h"
 
 #include <algorithm>
 #include <cmath>
@@ -84,7 +85,7 @@ class Poses {
 /// A character and all that perform it.
 class Stage {
  public:
-  Stage(const Scene& scene, const Recipe& recipe) : character_(Character::make(scene, recipe)) {}
+  Stage(const Scene& scene, const Recipe& recipe) : character_(make_character(scene, recipe)) {}
 
   void add_performers(int count) {
     for (int i = 0; i < count; ++i) performers_.push_back(std::make_unique<Performer>(character_));
@@ -181,7 +182,7 @@ CaseResult bench_methods(const MethodCase& what, const Scene& scene, const Timin
   CaseResult result{what, 0, poses.count(), {}};
   for (const Skin& skin : scene.skins) result.joints += skin.joints.size();
   for (const LayerMethod& method : layer_methods()) {
-    const auto character = Character::make(scene, recipe_for_method(method.name));
+    const auto character = make_character(scene, recipe_for_method(method.name));
     if (!character->layers().back()->idle_because().empty()) continue;
     for (const bool normals : {false, true})
       for (const int threads : kThreadCounts) {

@@ -24,6 +24,7 @@
 #include <sinew/scene/gltf.h>
 #include <sinew/version.h>
 
+#include "apps/cli/operator_tables.h"
 #include "apps/cli/progress_bar.h"
 #include "apps/cli/verbs.h"
 
@@ -226,7 +227,7 @@ class Demo {
     for (const LayerMethod& method : layer_methods()) {
       Actor actor;
       actor.name = std::string(method.name);
-      actor.character = Character::make(scene_, recipe_of(method));
+      actor.character = make_character(scene_, recipe_of(method));
       if (!actor.character->layers().back()->idle_because().empty()) continue;
       actor.picture = std::make_unique<CharacterPicture>(actor.character);
       actor.performer = std::make_unique<Performer>(actor.character);
@@ -492,7 +493,7 @@ class Demo {
       const LayerMethod* method = find_layer_method(actor.name);
       Recipe recipe = recipe_of(*method);
       recipe.normals = true;
-      sinew::bake(Character::make(scene_, recipe), frames, *writer);
+      sinew::bake(make_character(scene_, recipe), frames, *writer);
       report_progress(progress_, done_);
     }
   }

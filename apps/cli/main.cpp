@@ -49,6 +49,9 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "sinew " SINEW_VERSION);
   app.require_subcommand(1);
   app.fallthrough();
+  app.footer(
+      "Tables of implicit skinning are kept in $XDG_CACHE_HOME/sinew or ~/.cache/sinew;\n"
+      "SINEW_CACHE=off in the environment keeps none.");
   int threads = 0;
   app.add_option("--threads", threads, "threads to use (default: all cores)")->check(CLI::Range(1, 1024));
 
@@ -179,17 +182,18 @@ int run(int argc, char** argv) {
       ->excludes("--recipe");
   render_verb->add_option("--size", render.size,
                           "WxH: pixels of one view (default: 960x960, 480x480 of many)");
-  render_verb
-      ->add_option("--camera", render.camera,
-                   "front, back, left, right, top, three-quarter, or YAW,PITCH in degrees")
-      ->capture_default_str();
+  render_verb->add_option(
+      "--camera", render.camera,
+      "front, back, left, right, top, three-quarter, or YAW,PITCH in degrees (default: front; "
+      "for --field-slice, facing its plane)");
   render_verb->add_option("--focus", render.focus, "JOINT: a close-up that goes along with this joint");
   render_verb->add_option("--zoom", render.zoom, "above 1 shows less, and larger")
       ->check(CLI::Range(0.05, 100.0));
   render_verb->add_flag("--follow", render.follow, "the camera goes along with the character's root");
   render_verb
       ->add_option("--color", render.color,
-                   "clay, weights, partition, stretch (area), or bone:JOINT (weight)")
+                   "clay, weights, partition, stretch (area), contact (what implicit skinning did to each "
+                   "vertex), or bone:JOINT (weight)")
       ->capture_default_str();
   render_verb->add_flag("--wireframe", render.wireframe, "draw the triangles' edges");
   render_verb->add_flag("--skeleton", render.skeleton, "draw the bones over the surface");
@@ -197,6 +201,18 @@ int run(int argc, char** argv) {
   render_verb->add_option("--cut", render.cut,
                           "x=0.1: cut the character open there, the side towards the camera taken away; "
                           "x<0.1 and x>0.1 say which side stays");
+  render_verb
+      ->add_option("--field-slice", render.field_slice,
+                   "x=0.1: cut the character open there and paint the field of implicit skinning on the "
+                   "plane, with its iso-lines; y=0.1 and z=0.1 likewise")
+      ->excludes("--cut")
+      ->excludes("--color");
+  render_verb
+      ->add_flag("--fields", render.fields,
+                 "show each bone's field of implicit skinning as a solid, with the skin as glass")
+      ->excludes("--field-slice")
+      ->excludes("--color")
+      ->excludes("--wireframe");
   render_verb->add_option("--quality", render.quality, "draft or final (default: draft for .webp)")
       ->check(CLI::IsMember({"draft", "final"}));
   render_verb->add_option("--sheet", render.sheet, "columns of a sheet of several frames")

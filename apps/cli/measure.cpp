@@ -10,6 +10,7 @@
 #include <sinew/core/error.h>
 #include <sinew/measure/quantities.h>
 
+#include "apps/cli/operator_tables.h"
 #include "apps/cli/performance.h"
 #include "apps/cli/progress_bar.h"
 #include "apps/cli/verbs.h"
@@ -181,7 +182,7 @@ int run_measure(const MeasureCommand& command) {
   options.set_pose = performance.set_pose;
   std::set<std::string> told;  // most are about the file, and the same for all methods
   for (Method& method : methods) {
-    const std::shared_ptr<const Character> character = Character::make(performance.scene, method.recipe);
+    const std::shared_ptr<const Character> character = make_character(performance.scene, method.recipe);
     for (const std::string& warning : character->warnings())
       if (told.insert(warning).second) fmt::print(stderr, "sinew: warning: {}: {}\n", input, warning);
     method.measured = measure_performance(character, options, progress_bar("measure " + method.name));

@@ -4,19 +4,25 @@
 #include <cstdio>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <set>
+#include <span>
+#include <string_view>
 
 #include <fmt/format.h>
 
+#include <sinew/character/implicit_layer.h>
 #include <sinew/character/performer.h>
 #include <sinew/core/error.h>
 #include <sinew/picture/camera.h>
 #include <sinew/picture/character_picture.h>
 #include <sinew/picture/clay.h>
 #include <sinew/picture/contact_sheet.h>
+#include <sinew/picture/field_surface.h>
 #include <sinew/picture/png.h>
 #include <sinew/picture/webp.h>
 
+#include "apps/cli/operator_tables.h"
 #include "apps/cli/performance.h"
 #include "apps/cli/progress_bar.h"
 #include "apps/cli/verbs.h"
@@ -27,7 +33,8 @@ namespace {
 
 constexpr int kFramesOfASheet = 12;  // where the user does not say which
 constexpr int kMostTiles = 400;
-constexpr int kLongestSide = 16384;  // pixels of one view
+constexpr int kLongestSide = 16384;     // pixels of one view
+constexpr int kLeastViewWithKey = 320;  // pixels; the key of a field's colours would hide a smaller one
 
 struct Size {
   int width;
@@ -68,39 +75,164 @@ Coloring parse_color(const std::string& text, const Scene& scene) {
     coloring.by = Coloring::By::partition;
   } else if (text == "stretch") {
     coloring.by = Coloring::By::stretch;
+  } else if (text == "contact") {
+    coloring.by = Coloring::By::marks;
   } else if (text.starts_with(kBone)) {
     coloring.by = Coloring::By::joint;
     coloring.joint = find_joint("--color bone:", text.substr(kBone.size()), scene);
   } else {
-    throw Error(fmt::format("--color {}: expected clay, weights, partition, stretch or bone:JOINT", text));
+    throw Error(
+        fmt::format("--color {}: expected clay, weights, partition, stretch, contact or bone:JOINT", text));
   }
   return coloring;
 }
 
+/// A plane across an axis, as AXIS, relation, OFFSET.
+struct AxisPlane {
+  int axis;
+  char relation;
+  float offset;
+};
+
+std::optional<AxisPlane> parse_axis_plane(std::string_view text, std::string_view relations) {
+  if (text.size() < 3 || text[0] < 'x' || text[0] > 'z' || relations.find(text[1]) == std::string_view::npos)
+    return {};
+  AxisPlane plane{text[0] - 'x', text[1], 0};
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data() + 2, end, plane.offset);
+  if (error != std::errc() || rest != end || !std::isfinite(plane.offset)) return {};
+  return plane;
+}
+
 /// AXIS=OFFSET keeps the side away from the camera.
 CutPlane parse_cut(const std::string& text, const Vec3d& towards_camera) {
-  const auto fail = [&]() -> CutPlane {
+  const std::optional<AxisPlane> plane = parse_axis_plane(text, "<=>");
+  if (!plane)
     throw Error(fmt::format("--cut {}: expected x=OFFSET, x<OFFSET or x>OFFSET (or y, z), in metres", text));
-  };
-  if (text.size() < 3 || text[0] < 'x' || text[0] > 'z') return fail();
-  float offset = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data() + 2, end, offset);
-  if (error != std::errc() || rest != end || !std::isfinite(offset)) return fail();
-  const int axis = text[0] - 'x';
-  const bool keep_lower = text[1] == '<' || (text[1] == '=' && towards_camera[axis] >= 0);
-  if (text[1] != '<' && text[1] != '=' && text[1] != '>') return fail();
+  const bool keep_lower =
+      plane->relation == '<' || (plane->relation == '=' && towards_camera[plane->axis] >= 0);
   CutPlane cut;
-  cut.normal = (keep_lower ? 1.0f : -1.0f) * Vec3f::Unit(axis);
-  cut.offset = keep_lower ? offset : -offset;
+  cut.normal = (keep_lower ? 1.0f : -1.0f) * Vec3f::Unit(plane->axis);
+  cut.offset = keep_lower ? plane->offset : -plane->offset;
   return cut;
 }
+
+AxisPlane parse_field_slice(const std::string& text) {
+  const std::optional<AxisPlane> plane = parse_axis_plane(text, "=");
+  if (!plane)
+    throw Error(fmt::format("--field-slice {}: expected x=OFFSET, y=OFFSET or z=OFFSET, in metres", text));
+  return *plane;
+}
+
+/// What was asked for that only implicit skinning has, as the user wrote it; empty: nothing.
+std::string asked_of_implicit_skinning(const RenderCommand& command) {
+  if (!command.field_slice.empty()) return "--field-slice";
+  if (command.fields) return "--fields";
+  return command.color == "contact" ? "--color contact" : "";
+}
+
+/// Throws Error where there is nothing to show. Fields must be everywhere; where contact is coloured, methods
+/// without it may stand beside for comparison.
+void require_implicit_layers(const RenderCommand& command, std::span<const NamedRecipe> recipes) {
+  const std::string asked = asked_of_implicit_skinning(command);
+  if (asked.empty()) return;
+  const auto lacks = [](const NamedRecipe& named) { return !has_implicit_layer(named.recipe); };
+  const auto lacking = std::find_if(recipes.begin(), recipes.end(), lacks);
+  if (command.compare.empty()) {
+    if (lacking != recipes.end())
+      throw Error(fmt::format("{}: '{}' has no implicit layer; choose --skin implicit or a --recipe with one",
+                              asked, lacking->name));
+    return;
+  }
+  const bool contact = command.color == "contact";
+  if (contact ? std::all_of(recipes.begin(), recipes.end(), lacks) : lacking != recipes.end())
+    throw Error(fmt::format("{}: {} of --compare has {}implicit layer; name {}implicit and recipes with one",
+                            asked, contact ? "none" : fmt::format("'{}'", lacking->name),
+                            contact ? "an " : "no ", contact ? "" : "only "));
+}
+
+static_assert(static_cast<int>(VertexMark::plain) == static_cast<int>(TrackMark::still) &&
+              static_cast<int>(VertexMark::moved) == static_cast<int>(TrackMark::moved) &&
+              static_cast<int>(VertexMark::contact) == static_cast<int>(TrackMark::contact) &&
+              static_cast<int>(VertexMark::returned) == static_cast<int>(TrackMark::returned));
+
+/// Draws the fields of a character's implicit layer.
+class FieldsView {
+ public:
+  /// The character must have such a layer, and outlive this. `solids`: to be drawn with render_solids().
+  FieldsView(const Character& character, bool solids)
+      : character_(character), set_(find_implicit_layer(character)->fields()), posed_(set_.fields.size()) {
+    if (!solids) return;
+    skin_ = std::make_unique<DrawnSurface>(MeshView{character.rest(), character.triangles()});
+    std::vector<DrawnField> drawn;
+    for (std::size_t f = 0; f < set_.fields.size(); ++f) {
+      const FieldGrid& grid = set_.fields[f].grid;
+      const int joint = character.bindings()[set_.transform[f]].joint;
+      drawn.push_back({[&grid](const Vec3d& at) { return double{grid.sample_rest(at).value}; }, box_of(grid),
+                       distinct_color(static_cast<std::size_t>(std::max(0, joint)))});
+    }
+    solids_ = std::make_unique<FieldPicture>(drawn);
+  }
+
+  bool empty() const { return set_.fields.empty(); }
+
+  /// The composed field of the performer's last frame, painted in a plane.
+  Image render_slice(const CharacterPicture& picture, const Performer& performer, const AxisPlane& plane,
+                     const Camera& camera, const ClayOptions& clay, const Pose* skeleton_pose) {
+    pose_fields(set_, performer.posed_from_rest(), posed_);
+    const FieldFunction field = [this](const Vec3d& at) {
+      return double{sample(set_, posed_, at.cast<float>()).value};
+    };
+    FieldSliceOptions slice;
+    slice.step = clay.quality == ClayQuality::draft ? 2 : 1;  // of a draft nobody looks at single pixels
+    slice.key = std::min(clay.width, clay.height) >= kLeastViewWithKey;
+    return picture.render_slice(performer, field, {Vec3f::Unit(plane.axis), plane.offset}, camera, clay,
+                                slice, skeleton_pose);
+  }
+
+  /// Each bone's field where the performer's last frame carried it, as far as it is above ½, in the skin.
+  Image render_solids(const Performer& performer, const Camera& camera, const ClayOptions& clay,
+                      const Pose* skeleton_pose) const {
+    std::vector<Affine3d> moved;
+    for (const std::uint32_t transform : set_.transform)
+      moved.push_back(performer.posed_from_rest()[transform]);
+    ClayOptions options = clay;
+    options.ghost.surface = skin_.get();
+    options.ghost.positions = performer.welded_positions();
+    std::vector<DrawnBone> bones;
+    if (skeleton_pose != nullptr)
+      bones = drawn_bones(character_, performer.welded_positions(), *skeleton_pose);
+    options.bones = bones;
+    return solids_->render(camera, options, moved);
+  }
+
+ private:
+  /// All of rest space that a grid knows of.
+  static Eigen::AlignedBox3d box_of(const FieldGrid& grid) {
+    const Affine3d rest_from_grid = grid.grid_from_rest().inverse();
+    Eigen::AlignedBox3d box;
+    for (int corner = 0; corner < 8; ++corner) {
+      Vec3d at = Vec3d::Zero();
+      for (int axis = 0; axis < 3; ++axis)
+        if (corner >> axis & 1) at[axis] = grid.size()[static_cast<std::size_t>(axis)] - 1;
+      box.extend(rest_from_grid * at);
+    }
+    return box;
+  }
+
+  const Character& character_;
+  const FieldSet& set_;
+  std::vector<PosedField> posed_;
+  std::unique_ptr<DrawnSurface> skin_;
+  std::unique_ptr<FieldPicture> solids_;
+};
 
 /// One way to deform the character, and what draws the result.
 struct Method {
   std::string name;
   std::shared_ptr<const Character> character;
   std::unique_ptr<CharacterPicture> picture;
+  std::unique_ptr<FieldsView> fields;  // where they are to be seen
   std::unique_ptr<Performer> performer;
   Pose pose;
   int performed = -1;  // the last frame; -1: none
@@ -135,14 +267,16 @@ class RenderJob {
       : command_(command),
         animation_(is_animation(command.output)),
         recipes_(choose_recipes(command.performance, command.compare)),
-        view_(parse_view(command.camera)),
+        view_(choose_view(command)),
         performance_(open_performance(performance_options(command))) {
     refuse_to_overwrite_inputs(command.performance, command.output);
+    require_implicit_layers(command, recipes_);
     frames_ = choose_frames(command, performance_, animation_);
     const bool one_view = !animation_ && frames_.size() == 1 && recipes_.size() == 1;
     size_ = command.size.empty() ? (one_view ? Size{960, 960} : Size{480, 480}) : parse_size(command.size);
     if (!command.focus.empty()) focus_ = find_joint("--focus", command.focus, performance_.scene);
     if (!command.cut.empty()) parse_cut(command.cut, Vec3d::UnitZ());  // to refuse it before all the work
+    if (!command.field_slice.empty()) slice_ = parse_field_slice(command.field_slice);
     check_picture_size();
     prepare_methods();
     prepare_clay();
@@ -167,6 +301,14 @@ class RenderJob {
         options.frames.empty())
       options.clip = "none";
     return options;
+  }
+
+  /// A slice is looked at from where its plane is not an edge.
+  static View choose_view(const RenderCommand& command) {
+    if (!command.camera.empty()) return parse_view(command.camera);
+    if (command.field_slice.empty()) return parse_view("front");
+    constexpr const char* kFacing[] = {"left", "top", "front"};
+    return parse_view(kFacing[parse_field_slice(command.field_slice).axis]);
   }
 
   /// Fails before anything is drawn when all of it will not fit into one picture.
@@ -201,8 +343,10 @@ class RenderJob {
       named.recipe.normals = false;  // pictures make their own
       Method method;
       if (!command_.compare.empty()) method.name = named.name;
-      method.character = Character::make(performance_.scene, named.recipe);
-      method.picture = std::make_unique<CharacterPicture>(method.character, coloring);
+      method.character = make_character(performance_.scene, named.recipe);
+      const bool plain = coloring.by == Coloring::By::marks && !has_implicit_layer(named.recipe);
+      method.picture = std::make_unique<CharacterPicture>(method.character, plain ? Coloring() : coloring);
+      if (slice_ || command_.fields) prepare_fields(method);
       method.performer = std::make_unique<Performer>(method.character);
       methods_.push_back(std::move(method));
     }
@@ -211,6 +355,13 @@ class RenderJob {
       for (const std::string& warning : method.character->warnings())
         if (told.insert(warning).second)
           fmt::print(stderr, "sinew: warning: {}: {}\n", command_.performance.input, warning);
+  }
+
+  void prepare_fields(Method& method) const {
+    method.fields = std::make_unique<FieldsView>(*method.character, command_.fields);
+    if (method.fields->empty())
+      throw Error(fmt::format("{}: {}: no bone has a field; bones need skin of their own for one",
+                              asked_of_implicit_skinning(command_), command_.performance.input));
   }
 
   void prepare_clay() {
@@ -262,7 +413,7 @@ class RenderJob {
 
   void fit_camera(const Progress& progress) {
     CameraFit fit(view_, static_cast<double>(size_.width) / size_.height);
-    float lowest = std::numeric_limits<float>::infinity();
+    Eigen::AlignedBox3f seen;
     std::vector<Vec3f> moved;
     rewind();
     for (const int frame : frames_)
@@ -271,7 +422,7 @@ class RenderJob {
         advance(method, frame);
         const std::span<const Vec3f> positions = method.performer->welded_positions();
         for (const Vec3f& p : positions)
-          if (p.allFinite()) lowest = std::min(lowest, p.y());
+          if (p.allFinite()) seen.extend(p);
         if (focus_ >= 0) continue;
         const Vec3f shift = anchor(method.pose).cast<float>();
         moved.assign(positions.begin(), positions.end());
@@ -282,15 +433,44 @@ class RenderJob {
     if (fit.empty())
       throw Error(fmt::format("{}: there is nothing to see: no vertex", command_.performance.input));
     camera_ = fit.camera(command_.zoom);
-    if (!command_.no_floor && std::isfinite(lowest)) clay_.floor = lowest;
+    if (!command_.no_floor && !seen.isEmpty()) clay_.floor = seen.min().y();
     if (!command_.cut.empty()) clay_.cut = parse_cut(command_.cut, camera_.back);
+    if (slice_) check_slice(seen);
+  }
+
+  /// Throws Error for a plane that would be seen from its edge, and for one beside everything.
+  void check_slice(const Eigen::AlignedBox3f& seen) const {
+    constexpr double kLeastSine = 0.05;
+    if (std::abs(camera_.back[slice_->axis]) < kLeastSine)
+      throw Error(
+          fmt::format("--field-slice {}: --camera {} looks along that plane; leave it out, or turn it",
+                      command_.field_slice, command_.camera));
+    const float low = seen.min()[slice_->axis], high = seen.max()[slice_->axis];
+    if (!(slice_->offset >= low && slice_->offset <= high))
+      throw Error(fmt::format("--field-slice {}: no skin is there; it reaches from {:.4g} to {:.4g}",
+                              command_.field_slice, low, high));
   }
 
   Image draw(const Method& method) const {
     Camera camera = camera_;
     camera.position += anchor(method.pose);
-    return method.picture->render(*method.performer, camera, clay_,
-                                  command_.skeleton ? &method.pose : nullptr);
+    const Pose* skeleton_pose = command_.skeleton ? &method.pose : nullptr;
+    if (slice_)
+      return method.fields->render_slice(*method.picture, *method.performer, *slice_, camera, clay_,
+                                         skeleton_pose);
+    if (command_.fields) return method.fields->render_solids(*method.performer, camera, clay_, skeleton_pose);
+    if (command_.color == "contact") show_marks(method);
+    return method.picture->render(*method.performer, camera, clay_, skeleton_pose);
+  }
+
+  /// What the last frame did to each vertex, as far as there is an implicit layer.
+  static void show_marks(const Method& method) {
+    std::size_t number = 0;
+    if (find_implicit_layer(*method.character, &number) == nullptr) return;
+    std::vector<std::uint8_t> marks;
+    for (const TrackMark mark : ImplicitLayer::marks(*method.performer->layer_state(number)))
+      marks.push_back(static_cast<std::uint8_t>(mark));
+    method.picture->set_marks(marks);
   }
 
   float text_size() const { return std::clamp(0.03f * static_cast<float>(size_.height), 12.0f, 28.0f); }
@@ -356,6 +536,7 @@ class RenderJob {
   std::vector<int> frames_;
   Size size_{};
   int focus_ = -1;
+  std::optional<AxisPlane> slice_;
   std::vector<Method> methods_;
   ClayOptions clay_;
   Camera camera_;

@@ -74,18 +74,20 @@ struct RenderCommand {
   std::filesystem::path output;  ///< .png or .webp
   std::string compare;  ///< methods and recipe files, separated by commas; empty: the performance's own
   std::string size;     ///< WxH of one view, pixels
-  std::string camera = "front";  ///< see parse_view
-  std::string focus;             ///< joint of a close-up
+  std::string camera;   ///< see parse_view; empty: front, or where a field's plane is seen from
+  std::string focus;    ///< joint of a close-up
   double zoom = 1;
   bool follow = false;         ///< the camera goes along with the character
-  std::string color = "clay";  ///< clay, weights, partition, stretch or bone:NAME
+  std::string color = "clay";  ///< clay, weights, partition, stretch, contact or bone:NAME
   bool wireframe = false;
   bool skeleton = false;
   bool no_floor = false;
-  std::string cut;      ///< AXIS=OFFSET, AXIS<OFFSET or AXIS>OFFSET
-  std::string quality;  ///< draft or final; empty: final for pictures, draft for animations
-  int sheet = 0;        ///< columns; 0: one row of methods, or chosen to fit
-  int every = 0;        ///< 0: all frames of an animation, a choice of them on a sheet
+  std::string cut;          ///< AXIS=OFFSET, AXIS<OFFSET or AXIS>OFFSET
+  std::string field_slice;  ///< AXIS=OFFSET: the plane to paint the fields of implicit skinning in
+  bool fields = false;      ///< shows the bones' fields, the skin as glass round them
+  std::string quality;      ///< draft or final; empty: final for pictures, draft for animations
+  int sheet = 0;            ///< columns; 0: one row of methods, or chosen to fit
+  int every = 0;            ///< 0: all frames of an animation, a choice of them on a sheet
   std::string caption;
 };
 int run_render(const RenderCommand& command);

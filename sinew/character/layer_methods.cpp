@@ -1,5 +1,6 @@
 #include <sinew/character/bulge_free_layer.h>
 #include <sinew/character/curve_layer.h>
+#include <sinew/character/implicit_layer.h>
 #include <sinew/character/layer.h>
 #include <sinew/character/skin_layers.h>
 #include <sinew/character/stretch_twist_layer.h>
@@ -24,6 +25,8 @@ constexpr LayerMethod kMethods[] = {
      true, make_stretch_twist_options, make_stretch_twist_layer},
     {"curves", "tails, spines and tentacles follow a smooth curve through their joints", false,
      make_curve_options, make_curve_layer},
+    {"implicit", "implicit skinning: limbs fold into contact and keep their shape, on top of dqs", false,
+     make_implicit_options, make_implicit_layer},
 };
 
 }  // namespace

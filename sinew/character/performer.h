@@ -33,6 +33,8 @@ class Performer {
   /// Per binding of the character, where the last frame carried it from its rest, as the layers saw it:
   /// unusable transforms have given way to their rest.
   std::span<const Affine3d> posed_from_rest() const { return posed_from_rest_; }
+  /// What the character's layer of that number remembers; null for layers that remember nothing.
+  const LayerState* layer_state(std::size_t layer) const { return states_[layer].get(); }
   /// Scene from mesh space in this frame: identity for skinned meshes, the node's transform for others.
   const Affine3d& scene_from_mesh(std::size_t mesh) const;
   /// Joints and bindings that took their rest in this frame because the pose's transform was unusable.

@@ -37,10 +37,13 @@ std::shared_ptr<const OperatorTable> OperatorLibrary::table_of(const OperatorTab
   validate(spec);
   const std::string key = content_key(spec);
   const std::lock_guard lock(mutex_);
-  std::shared_ptr<const OperatorTable>& table = tables_[key];
+  std::shared_ptr<const OperatorTable> table = tables_.contains(key) ? tables_[key] : nullptr;
   // While this thread waits for the slices it must not take up others' tasks: they may ask for a table, too,
   // and would wait for the lock that this thread holds.
-  if (!table) tbb::this_task_arena::isolate([&] { table = std::make_shared<const OperatorTable>(spec); });
+  if (!table) {
+    tbb::this_task_arena::isolate([&] { table = std::make_shared<const OperatorTable>(spec); });
+    tables_[key] = table;
+  }
   return table;
 }
 

@@ -1,0 +1,64 @@
+#include <sinew/character/implicit_layer.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include <sinew/character/stretch_twist_layer.h>
+#include <sinew/core/parallel.h>
+#include <sinew/geometry/orientation.h>
+#include <sinew/geometry/ray_query.h>
+
+namespace sinew {
+
+namespace {
+
+struct ImplicitState : LayerState {
+  TrackingScratch scratch;
+};
+
+}  // namespace
+
+ImplicitLayer::ImplicitLayer(const Character& character, const ImplicitOptions& options) {
+  const CharacterFields fields = make_character_fields(character, options);
+  const std::vector<Affine3d> identity(character.bindings().size(), Affine3d::Identity());
+  tracker_ = std::make_unique<SkinTracker>(MeshView{character.rest(), character.triangles()}, fields.own,
+                                           fields.set, character.skin_weights(), identity, options.tracking);
+}
+
+std::string ImplicitLayer::idle_because() const {
+  return fields().fields.size() < 2 ? "there are not two bones with skin that could meet" : "";
+}
+
+std::unique_ptr<LayerState> ImplicitLayer::make_state() const {
+  auto state = std::make_unique<ImplicitState>();
+  state->scratch = tracker_->make_scratch();
+  return state;
+}
+
+void ImplicitLayer::deform(const LayerFrame& frame, LayerState* state, std::span<Vec3f> positions) const {
+  tracker_->track(frame.posed_from_rest, static_cast<ImplicitState*>(state)->scratch, positions);
+}
+
+std::span<const TrackMark> ImplicitLayer::marks(const LayerState& state) {
+  return static_cast<const ImplicitState&>(state).scratch.marks;
+}
+
+const ImplicitLayer* find_implicit_layer(const Character& character, std::size_t* number) {
+  for (std::size_t i = 0; i < character.layers().size(); ++i)
+    if (const auto* layer = dynamic_cast<const ImplicitLayer*>(character.layers()[i].get())) {
+      if (number) *number = i;
+      return layer;
+    }
+  return nullptr;
+}
+
+std::unique_ptr<LayerOptions> make_implicit_options() {
+  return std::make_unique<ImplicitOptions>();
+}
+
+std::unique_ptr<const Layer> make_implicit_layer(const LayerOptions& options, const Character& character) {
+  return std::make_unique<ImplicitLayer>(character, dynamic_cast<const ImplicitOptions&>(options));
+}
+
+}  // namespace sinew

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <sinew/character/layer.h>
+#include <sinew/implicit/bone_field.h>
+#include <sinew/implicit/operators.h>
+#include <sinew/tracking/skin_tracker.h>
+
+namespace sinew {
+
+/// A point that a recipe names, metres in rest space.
+struct RecipePoint {
+  double x = 0, y = 0, z = 0;
+  Vec3d position() const { return {x, y, z}; }
+  void visit(FieldVisitor& fields);
+};
+
+/// A ball of rest space.
+struct RecipeBall : RecipePoint {
+  double radius = 0.01;
+  void visit(FieldVisitor& fields);
+};
+
+/// How two fields are joined, and how that answers to the angle between their gradients.
+struct OperatorChoice {
+  /// A control point of a profile drawn by the user.
+  struct ProfilePoint {
+    double f1 = 0, f2 = 0.5;
+    void visit(FieldVisitor& fields);
+  };
+  /// A point of a response curve drawn by the user.
+  struct ResponsePoint {
+    double angle = 0, value = 0;
+    void visit(FieldVisitor& fields);
+  };
+
+  std::size_t kind = 0;      ///< an OperatorKind
+  std::size_t response = 0;  ///< a ResponsePreset, or one past them: the drawn one
+  std::vector<ProfilePoint> profile;
+  std::vector<ResponsePoint> curve;
+  double first_slope = 1, second_slope = 1;
+
+  void visit(FieldVisitor& fields);
+  /// Throws Error, prefixed with `where`, for a profile or curve that does not hold.
+  Operator make(OperatorLibrary& library, const std::string& where) const;
+};
+
+/// Joints whose operator is another than the default.
+struct JointOperator {
+  std::string joint = "*";
+  OperatorChoice operation;
+  void visit(FieldVisitor& fields);
+};
+
+/// Bones whose fields are made in another way than the default.
+struct FieldEdit {
+  std::string joint = "*";
+  BoneFieldOptions options;
+  std::vector<RecipePoint> add;
+  std::vector<RecipeBall> remove;
+  void visit(FieldVisitor& fields);
+  /// The options with the points in them.
+  BoneFieldOptions edited() const;
+};
+
+/// All that a recipe may say about implicit skinning.
+class ImplicitOptions : public LayerOptions {
+ public:
+  ImplicitOptions();
+
+  OperatorChoice operation;           ///< of all joints that `joints` does not name
+  std::vector<JointOperator> joints;  ///< the last that matches counts
+  BoneFieldOptions field;             ///< of all bones that `fields` does not name
+  std::vector<FieldEdit> fields;      ///< the last that matches counts
+  std::string meshes;                 ///< pattern of the meshes that make the fields; empty: found out
+  TrackingOptions tracking;
+  void visit(FieldVisitor& visitor) override;
+};
+
+}  // namespace sinew

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <sinew/implicit/bone_field.h>
+#include <sinew/implicit/composition.h>
+
+namespace sinew {
+
+/// Where the fields of a bone and of the bone before it hang together.
+struct FieldJoint {
+  std::uint32_t parent = 0;
+  std::uint32_t child = 0;
+  Vec3d place = Vec3d::Zero();  ///< at rest; both carry it along
+};
+
+/// The fields of a character and how they are composed. Immutable; poses of it are FieldPose.
+struct FieldSet {
+  std::vector<BoneField> fields;         ///< none empty
+  std::vector<std::uint32_t> transform;  ///< per field, which posed_from_rest moves it
+  CompositionTree tree;                  ///< its leaves are the fields
+  std::vector<FieldJoint> joints;
+};
+
+/// A field in a pose: how points get into its grid, and gradients out of it.
+struct PosedField {
+  const FieldGrid* grid = nullptr;
+  std::array<float, 12> grid_from_world{};  ///< rows of a 3×4 matrix
+  bool usable = false;                      ///< false when its transform cannot be inverted: it counts as 0
+
+  Vec3f to_grid(const Vec3f& at) const {
+    const std::array<float, 12>& m = grid_from_world;
+    return {m[0] * at.x() + m[1] * at.y() + m[2] * at.z() + m[3],
+            m[4] * at.x() + m[5] * at.y() + m[6] * at.z() + m[7],
+            m[8] * at.x() + m[9] * at.y() + m[10] * at.z() + m[11]};
+  }
+  /// Whether the point is in a cell in which the field is not zero throughout.
+  bool covers(const Vec3f& at) const { return grid->covers(to_grid(at)); }
+
+  FieldSample sample(const Vec3f& at) const {
+    const std::array<float, 12>& m = grid_from_world;
+    FieldSample s = grid->sample(to_grid(at));
+    if (!(s.value > 0)) return {};
+    const Vec3f g = s.gradient;
+    s.gradient = {m[0] * g.x() + m[4] * g.y() + m[8] * g.z(), m[1] * g.x() + m[5] * g.y() + m[9] * g.z(),
+                  m[2] * g.x() + m[6] * g.y() + m[10] * g.z()};
+    return s;
+  }
+};
+
+/// Poses every field of the set; `posed` has one entry per field. Allocates nothing.
+void pose_fields(const FieldSet& set, std::span<const Affine3d> posed_from_rest, std::span<PosedField> posed);
+
+/// Whether a field can be other than zero somewhere in a box; true for boxes that are not finite.
+bool reaches(const PosedField& field, const Vec3f& low, const Vec3f& high);
+
+/// The composed field at a point, all fields asked: the plain way, for pictures and set-up.
+FieldSample sample(const FieldSet& set, std::span<const PosedField> posed, const Vec3f& at);
+
+}  // namespace sinew

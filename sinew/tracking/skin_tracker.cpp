@@ -1,0 +1,590 @@
+#include <sinew/tracking/skin_tracker.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include <fmt/format.h>
+
+#include <sinew/core/error.h>
+#include <sinew/core/parallel.h>
+#include <sinew/tracking/smooth_step.h>
+
+namespace sinew {
+
+namespace {
+
+constexpr float kNoContact = 2;  // more than two fields can differ by
+// Skin whose outward normal points away from a neighbouring part does not meet it: cosines from which on it
+// does, and wholly does.
+constexpr float kFacesAway = 0.1f;
+constexpr float kFaces = 0.5f;
+// Fields of parts that hang together shift a little against each other in every pose. That much is no
+// contact; more where both gradients point the same way, as they do outside of folds.
+constexpr float kShift = 0.03f;
+constexpr float kShiftAlong = 0.15f;
+// A vertex must not go past its own bone, behind which the gradient turns round: cosine to where it began.
+constexpr float kPastBone = 0.2f;
+constexpr float kLongestStep = 0.5f;     // of a projection, in support radii
+constexpr float kLongestReturn = 0.25f;  // of a step back to the own side
+constexpr float kReach = 0.35f;          // how far from a block fields are looked for, in support radii
+constexpr int kReturnSteps = 12;
+constexpr int kHalvings = 5;
+constexpr float kClear = 0.35f;  // own field less another's from which on they are not in contact
+// Where several fields cover the same skin, as on chest and palm, they differ by their fit. Ease there, in
+// eases.
+constexpr float kSharedEase = 10;
+constexpr float kNoGradient = 1e-6f;
+constexpr float kLeastBeta = 1e-3f;
+
+/// Interleaves the bits of three coordinates: points with similar numbers are near each other.
+std::uint64_t morton_code(const Vec3f& unit) {
+  const auto spread = [](float coordinate) {
+    auto v = static_cast<std::uint64_t>(std::clamp(coordinate, 0.0f, 1.0f) * 2097151.0f);
+    v = (v | v << 32) & 0x1f00000000ffff;
+    v = (v | v << 16) & 0x1f0000ff0000ff;
+    v = (v | v << 8) & 0x100f00f00f00f00f;
+    v = (v | v << 4) & 0x10c30c30c30c30c3;
+    v = (v | v << 2) & 0x1249249249249249;
+    return v;
+  };
+  return spread(unit.x()) | spread(unit.y()) << 1 | spread(unit.z()) << 2;
+}
+
+Vec3f nearest_bone_point(const BoneField& field, const Vec3f& at) {
+  const Vec3d x = at.cast<double>();
+  Vec3d nearest = x;
+  double least = std::numeric_limits<double>::infinity();
+  for (const BoneSegment& segment : field.segments) {
+    const Vec3d along = segment.tail - segment.head;
+    const double length2 = along.squaredNorm();
+    const double t = length2 > 0 ? std::clamp((x - segment.head).dot(along) / length2, 0.0, 1.0) : 0.0;
+    const Vec3d point = segment.head + t * along;
+    if ((x - point).squaredNorm() < least) least = (x - point).squaredNorm(), nearest = point;
+  }
+  return nearest.cast<float>();
+}
+
+Vec3f middle(const BoneField& field) {
+  Vec3d sum = Vec3d::Zero();
+  for (const HermitePoint& sample : field.samples) sum += sample.position;
+  return (sum / static_cast<double>(std::max<std::size_t>(field.samples.size(), 1))).cast<float>();
+}
+
+}  // namespace
+
+/// The fields at a point as a vertex sees them.
+struct SkinTracker::Probe {
+  FieldSample own;              // of the vertex's own bone
+  FieldSample all;              // composed
+  float side = kNoContact;      // how far on its own side of the nearest contact; negative: across
+  Vec3f rival = Vec3f::Zero();  // gradient of the field beyond that contact
+};
+
+/// One frame's work, shared by the threads that do it.
+class SkinTracker::Frame {
+ public:
+  Frame(const SkinTracker& tracker, TrackingScratch& scratch)
+      : t_(tracker),
+        s_(scratch),
+        step_(static_cast<float>(t_.options_.step)),
+        tolerance_(static_cast<float>(t_.options_.tolerance)),
+        cos_turn_(static_cast<float>(std::cos(t_.options_.turn * std::numbers::pi / 180))),
+        gap_(static_cast<float>(t_.options_.gap)),
+        swelling_(static_cast<float>(t_.options_.swelling)),
+        coherence_(static_cast<float>(t_.options_.coherence)),
+        strain_(static_cast<float>(t_.options_.strain)),
+        relaxation_(static_cast<float>(t_.options_.relaxation)) {}
+
+  /// Finds the fields that reach a block, and its vertices that have something to do.
+  void start(std::size_t b) const {
+    const std::size_t begin = b * kBlock, end = std::min(begin + kBlock, t_.tracked_);
+    TrackingScratch::Block& block = s_.blocks[b];
+    Vec3f low = Vec3f::Constant(std::numeric_limits<float>::max()), high = -low;
+    float margin = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      low = low.cwiseMin(s_.now[i]), high = high.cwiseMax(s_.now[i]);
+      margin = std::max(margin, kReach * radius(t_.own_[i]));
+    }
+    low.array() -= margin, high.array() += margin;
+    block.field_count = 0;
+    for (std::size_t f = 0; f < s_.posed.size() && block.field_count < block.fields.size(); ++f)
+      if (reaches(s_.posed[f], low, high)) block.fields[block.field_count++] = static_cast<std::uint16_t>(f);
+    if (!t_.unions_only_) t_.fields_->tree.prune({block.fields.data(), block.field_count}, block.steps);
+    block.active = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      s_.state[i] = TrackMark::still;
+      s_.beta[i] = s_.next_beta[i] = 0;
+      find_sliding(i);
+      s_.present[i] = present_fields(block, s_.now[i]);
+      const Probe p = probe(block, i, s_.now[i]);
+      // Skin that the layer before has swollen may keep some of it: tissue that a fold displaces.
+      const float error = p.all.value - t_.iso_[i];
+      s_.target[i] = t_.iso_[i] + swelling_ * std::min(0.0f, error);
+      // What nobody sees is not worth the work; less than that is taken off everywhere, so that nothing pops.
+      s_.target[i] += std::clamp(p.all.value - s_.target[i], -t_.ease_[i], t_.ease_[i]);
+      const float slope = p.own.gradient.norm();
+      s_.inwards[i] = slope > kNoGradient ? Vec3f(p.own.gradient / slope) : Vec3f(Vec3f::Zero());
+      note(i, p);
+      // Positions that are not finite have no fields.
+      if (!(p.all.value > 0) || !std::isfinite(s_.now[i].sum()) ||
+          (std::abs(s_.error[i]) <= tolerance_ && p.side >= 0))
+        continue;
+      s_.work[begin + block.active++] = static_cast<std::uint32_t>(i);
+    }
+  }
+
+  /// Brings active vertices to their own side, then up to `times` steps towards their iso-value.
+  void project(std::size_t b, int times) const {
+    const TrackingScratch::Block& block = s_.blocks[b];
+    for (std::size_t k = 0; k < block.active; ++k) {
+      const std::size_t i = s_.work[b * kBlock + k];
+      Vec3f x = s_.now[i];
+      Probe p = probe(block, i, x);
+      if (p.side < 0) {
+        bring_back(block, i, x, p);
+        s_.state[i] = TrackMark::returned;
+      }
+      for (int step = 0; step < times && std::abs(p.all.value - s_.target[i]) > tolerance_; ++step) {
+        if (!(p.all.gradient.squaredNorm() > kNoGradient * kNoGradient)) break;
+        if (!newton_step(block, i, x, p)) {
+          if (s_.state[i] != TrackMark::returned) s_.state[i] = TrackMark::contact;
+          break;
+        }
+        if (s_.state[i] == TrackMark::still) s_.state[i] = TrackMark::moved;
+      }
+      if (s_.state[i] >= TrackMark::contact) s_.beta[i] = 1;
+      s_.now[i] = x;
+      note(i, p);
+    }
+  }
+
+  /// Tangential relaxation (eq. 7 and 8) of displacements that have been made coherent, into `next`.
+  void relax(std::size_t b) const {
+    const TrackingScratch::Block& block = s_.blocks[b];
+    for (std::size_t k = 0; k < block.active; ++k) {
+      const std::size_t i = s_.work[b * kBlock + k];
+      s_.next[i] = s_.start[i] + coherent(i, coherence_);
+      const float length = s_.gradient[i].norm();
+      if (!t_.mean_values_.valid[i] || !(length > kNoGradient)) continue;
+      const float rest = 1 - std::min(std::abs(s_.error[i]), 1.0f);
+      const float mu = relaxation_ * (1 - rest * rest * rest * rest);
+      const Vec3f normal = s_.gradient[i] / length;
+      Vec3f offset = ring_mean(i) - s_.now[i];
+      offset -= offset.dot(normal) * normal;
+      s_.next[i] += mu * offset;
+    }
+  }
+
+  /// No displacement differs from its neighbours' by more than the strain allows; into `next`.
+  void restrain(std::size_t b) const {
+    const TrackingScratch::Block& block = s_.blocks[b];
+    for (std::size_t k = 0; k < block.active; ++k) {
+      const std::size_t i = s_.work[b * kBlock + k];
+      s_.next[i] = s_.start[i] + coherent(i, 0);
+    }
+  }
+
+  void take_next(std::size_t b) const {
+    const TrackingScratch::Block& block = s_.blocks[b];
+    for (std::size_t k = 0; k < block.active; ++k) {
+      const std::size_t i = s_.work[b * kBlock + k];
+      s_.now[i] = s_.next[i];
+    }
+  }
+
+  /// One sweep that spreads β over the surface.
+  void diffuse(std::size_t b) const {
+    if (s_.blocks[b].active == 0) return;
+    for (std::size_t i = b * kBlock; i < std::min((b + 1) * kBlock, t_.tracked_); ++i) {
+      float sum = s_.beta[i];
+      const auto ring = t_.rings_[i];
+      for (const std::uint32_t n : ring) sum += s_.beta[n];
+      s_.next_beta[i] = sum / static_cast<float>(ring.size() + 1);
+    }
+  }
+
+  /// Makes the vertices that β reached active, too.
+  void widen(std::size_t b) const {
+    TrackingScratch::Block& block = s_.blocks[b];
+    if (block.active == 0) return;
+    block.active = 0;
+    for (std::size_t i = b * kBlock; i < std::min((b + 1) * kBlock, t_.tracked_); ++i)
+      if ((s_.beta[i] > kLeastBeta || s_.state[i] != TrackMark::still) && std::isfinite(s_.now[i].sum()))
+        s_.work[b * kBlock + block.active++] = static_cast<std::uint32_t>(i);
+  }
+
+  /// Vertices that have gone some way may have come to other fields.
+  void look_round(std::size_t b) const {
+    const TrackingScratch::Block& block = s_.blocks[b];
+    for (std::size_t k = 0; k < block.active; ++k) {
+      const std::size_t i = s_.work[b * kBlock + k];
+      s_.present[i] = present_fields(block, s_.now[i]);
+    }
+  }
+
+  /// Laplacian smoothing by β (eq. 9), into `next`. The mean is by the ring's mean value coordinates, which
+  /// keep what is irregular in the mesh at rest.
+  void smooth(std::size_t b) const {
+    const TrackingScratch::Block& block = s_.blocks[b];
+    for (std::size_t k = 0; k < block.active; ++k) {
+      const std::size_t i = s_.work[b * kBlock + k];
+      s_.next[i] = s_.now[i];
+      if (s_.beta[i] > kLeastBeta && t_.mean_values_.valid[i])
+        s_.next[i] += s_.beta[i] * (ring_mean(i) - s_.now[i]);
+    }
+  }
+
+ private:
+  float radius(std::size_t field) const { return static_cast<float>(t_.fields_->fields[field].radius); }
+
+  void note(std::size_t i, const Probe& p) const {
+    s_.error[i] = p.all.value - s_.target[i];
+    s_.gradient[i] = p.all.gradient;
+  }
+
+  /// How far each neighbour's field just slides over the vertex: skin that does not face it does not meet it.
+  /// By the part's place, not by its gradient, which turns round behind its bone.
+  void find_sliding(std::size_t i) const {
+    const Eigen::Affine3f& own = s_.transforms[t_.own_[i]];
+    const Vec3f out = own.linear() * t_.rest_out_[i];
+    const Vec3f bone = own * t_.rest_bone_[i];
+    for (std::uint32_t e = t_.neighbours_.starts[i]; e < t_.neighbours_.starts[i + 1]; ++e) {
+      const FieldNeighbour& neighbour = t_.neighbours_.entries[e];
+      const Vec3f way = s_.centers[neighbour.field] - bone;
+      const float lengths = way.norm() * out.norm();
+      const float facing = lengths > 0 ? out.dot(way) / lengths : 0.0f;
+      s_.slides[e] = neighbour.nearness * (1 - smooth_step(kFacesAway, kFaces, facing));
+    }
+  }
+
+  /// Which of a block's fields are not zero at a vertex: of the others it hears nothing until it is asked
+  /// again.
+  std::uint64_t present_fields(const TrackingScratch::Block& block, const Vec3f& at) const {
+    std::uint64_t present = 0;
+    for (std::size_t k = 0; k < block.field_count; ++k)
+      present |= std::uint64_t{s_.posed[block.fields[k]].covers(at)} << k;
+    return present;
+  }
+
+  Probe probe(const TrackingScratch::Block& block, std::size_t i, const Vec3f& at) const {
+    return t_.unions_only_ ? probe_with<true>(block, i, at) : probe_with<false>(block, i, at);
+  }
+
+  template <bool kUnions>
+  Probe probe_with(const TrackingScratch::Block& block, std::size_t i, const Vec3f& at) const {
+    const std::uint16_t own = t_.own_[i];
+    std::array<FieldSample, kUnions ? 1 : CompositionTree::kMostLeaves> samples;
+    Probe result;
+    if (s_.posed[own].usable) result.own = s_.posed[own].sample(at);
+    result.all = result.own;
+    const FieldNeighbour* const first = t_.neighbours_.entries.data();
+    const FieldNeighbour* neighbour = first + t_.neighbours_.starts[i];
+    const FieldNeighbour* const last = first + t_.neighbours_.starts[i + 1];
+    for (std::uint64_t left = s_.present[i]; left != 0; left &= left - 1) {
+      const auto k = static_cast<std::size_t>(std::countr_zero(left));
+      const std::uint16_t field = block.fields[k];
+      FieldSample other = field == own ? result.own : s_.posed[field].sample(at);
+      if (field != own && other.value > 0) {
+        while (neighbour != last && neighbour->field < field) ++neighbour;
+        float side = result.own.value - other.value - gap_;
+        if (neighbour != last && neighbour->field == field) {
+          side = neighbour_side(*neighbour, s_.slides[static_cast<std::size_t>(neighbour - first)],
+                                result.own, other, at);
+          other.value *= neighbour->damping, other.gradient *= neighbour->damping;
+        }
+        if (side < result.side) result.side = side, result.rival = other.gradient;
+      }
+      if constexpr (kUnions) {
+        if (other.value > result.all.value) result.all = other;
+      } else {
+        samples[k] = other;
+      }
+    }
+    if constexpr (!kUnions) {
+      if (block.field_count == 0) return result;
+      for (std::size_t k = 0; k + 1 < block.field_count; ++k) {
+        const CompositionTree::Step& step = block.steps[k];
+        samples[step.target] = combine(*step.operation, samples[step.target], samples[step.other]);
+      }
+      result.all = samples[0];
+    }
+    return result;
+  }
+
+  /// The side of a contact with a field that the vertex has to do with at rest.
+  float neighbour_side(const FieldNeighbour& neighbour, float slides, const FieldSample& own,
+                       const FieldSample& other, const Vec3f& at) const {
+    float side = own.value - other.value;
+    if (side > kClear) return side;
+    if (neighbour.joint >= 0) {
+      const auto joint = static_cast<std::size_t>(neighbour.joint);
+      side -= neighbour.joint_bias *
+              joint_bias_share((at - s_.joints[joint]).norm(), t_.neighbours_.joint_radius[joint]);
+    }
+    const float cosine = gradient_cosine(own.gradient, other.gradient);
+    const float shift = kShift + kShiftAlong * neighbour.nearness * smooth_step(0.7f, 0.97f, cosine);
+    float allowed = std::min(neighbour.rest_side - shift, gap_);
+    const float folds = std::max(0.0f, opposition(own.gradient, other.gradient) - neighbour.rest_opposition);
+    allowed += folds * (gap_ - allowed);
+    return side - (1 - slides) * allowed + slides * kNoContact;
+  }
+
+  bool past_bone(std::size_t i, const Probe& p) const {
+    return p.own.gradient.dot(s_.inwards[i]) < kPastBone * p.own.gradient.norm();
+  }
+
+  /// Along the steepest way of f_own − f_other, but not away from the own bone: behind the other's bone its
+  /// gradient points the wrong way. Ends at the best place there was.
+  void bring_back(const TrackingScratch::Block& block, std::size_t i, Vec3f& x, Probe& p) const {
+    const float longest = kLongestReturn * radius(t_.own_[i]);
+    Vec3f best = x;
+    Probe best_probe = p;
+    for (int step = 0; step < kReturnSteps && p.side < 0; ++step) {
+      const float slope = p.own.gradient.norm();
+      if (!(slope > kNoGradient)) break;
+      const Vec3f inwards = p.own.gradient / slope;
+      const Vec3f direction =
+          (p.own.gradient - (p.rival - std::max(0.0f, inwards.dot(p.rival)) * inwards)).normalized();
+      const float rate = std::max(direction.dot(p.own.gradient - p.rival), 0.5f * slope);
+      float length = std::min(-p.side / rate, longest);
+      bool past = true;
+      for (int halving = 0; halving < kHalvings && past; ++halving, length *= 0.5f) {
+        const Vec3f next = x + length * direction;
+        const Probe q = probe(block, i, next);
+        past = past_bone(i, q);
+        if (!past) x = next, p = q;
+      }
+      if (past) break;
+      if (p.side > best_probe.side) best = x, best_probe = p;
+    }
+    x = best, p = best_probe;
+  }
+
+  /// One step of Newton's method for f = target (eq. 6, whose sign the papers print wrongly). False when it
+  /// was stopped: at a contact, exactly up to it; where the gradient turns too far; where the value would
+  /// leave its goal.
+  bool newton_step(const TrackingScratch::Block& block, std::size_t i, Vec3f& x, Probe& p) const {
+    const float error = p.all.value - s_.target[i];
+    Vec3f move = (-step_ * error / p.all.gradient.squaredNorm()) * p.all.gradient;
+    const float length = move.norm(), longest = kLongestStep * radius(t_.own_[i]);
+    if (length > longest) move *= longest / length;
+    for (int halving = 0; halving < 3; ++halving, move *= 0.5f) {
+      const Probe q = probe(block, i, x + move);
+      if (q.side < 0 && p.side >= 0) {
+        stop_at_contact(block, i, move, x, p);
+        return false;
+      }
+      const bool turned = gradient_cosine(p.all.gradient, q.all.gradient) < cos_turn_ || past_bone(i, q);
+      const bool worse = std::abs(q.all.value - s_.target[i]) > std::abs(error);
+      if (turned || worse) continue;
+      x += move;
+      p = q;
+      return true;
+    }
+    return false;
+  }
+
+  void stop_at_contact(const TrackingScratch::Block& block, std::size_t i, const Vec3f& move, Vec3f& x,
+                       Probe& p) const {
+    float inside = 0, outside = 1;
+    Probe at_inside = p;
+    for (int cut = 0; cut < kHalvings; ++cut) {
+      const float half = (inside + outside) / 2;
+      const Probe q = probe(block, i, x + half * move);
+      if (q.side < 0)
+        outside = half;
+      else
+        inside = half, at_inside = q;
+    }
+    x += inside * move;
+    p = at_inside;
+  }
+
+  /// The vertex's displacement, nearer to its neighbours' by a share, and near enough for the strain. Where
+  /// neighbours disagree one of them is wrong.
+  Vec3f coherent(std::size_t i, float share) const {
+    const auto ring = t_.rings_[i];
+    const Vec3f own = s_.now[i] - s_.start[i];
+    if (ring.empty()) return own;
+    Vec3f mean = Vec3f::Zero();
+    for (const std::uint32_t n : ring) mean += s_.now[n] - s_.start[n];
+    mean /= static_cast<float>(ring.size());
+    if (!std::isfinite(mean.sum())) return own;
+    Vec3f apart = (1 - share) * (own - mean);
+    const float length = apart.norm(), longest = strain_ * t_.edge_[i];
+    if (length > longest) apart *= longest / length;
+    return mean + apart;
+  }
+
+  Vec3f ring_mean(std::size_t i) const {
+    Vec3f mean = Vec3f::Zero();
+    const auto ring = t_.rings_[i];
+    const float* phi = t_.mean_values_.values.data() + t_.rings_.starts[i];
+    for (std::size_t k = 0; k < ring.size(); ++k) mean += phi[k] * s_.now[ring[k]];
+    return std::isfinite(mean.sum()) ? mean : s_.now[i];
+  }
+
+  const SkinTracker& t_;
+  TrackingScratch& s_;
+  float step_, tolerance_, cos_turn_, gap_, swelling_, coherence_, strain_, relaxation_;
+};
+
+SkinTracker::SkinTracker(const MeshView& rest, std::span<const std::int32_t> own,
+                         std::shared_ptr<const FieldSet> fields, const SkinWeights& weights,
+                         std::span<const Affine3d> posed_at_rest, const TrackingOptions& options)
+    : options_(options), fields_(std::move(fields)) {
+  const std::size_t count = rest.positions.size();
+  const std::size_t field_count = fields_->fields.size();
+  if (own.size() != count || weights.rows() != count)
+    throw Error(fmt::format("tracking needs an own field and weights for each of {} vertices", count));
+  if (field_count > std::numeric_limits<std::uint16_t>::max())
+    throw Error(fmt::format("{} fields are too many to track", field_count));
+  for (const Operator& operation : fields_->tree.operators())
+    unions_only_ = unions_only_ && operation.kind() == OperatorKind::union_;
+
+  std::vector<PosedField> posed(field_count);
+  pose_fields(*fields_, posed_at_rest, posed);
+  const FieldNeighbours neighbours = find_field_neighbours(*fields_, posed, rest.positions, own, weights);
+  std::vector<float> iso(count, 0);
+  std::vector<Vec3f> gradient(count, Vec3f::Zero());
+  parallel_blocks(count, 256, [&](std::size_t begin, std::size_t end) {
+    std::vector<FieldSample> samples(field_count);
+    for (std::size_t v = begin; v < end; ++v) {
+      if (own[v] < 0) continue;
+      for (std::size_t f = 0; f < field_count; ++f)
+        samples[f] = posed[f].usable ? posed[f].sample(rest.positions[v]) : FieldSample();
+      for (const FieldNeighbour& n : neighbours[v])
+        samples[n.field].value *= n.damping, samples[n.field].gradient *= n.damping;
+      const FieldSample all = fields_->tree.compose(samples);
+      iso[v] = all.value;
+      gradient[v] = all.gradient;
+    }
+  });
+
+  // Tracked vertices first, those near each other together.
+  Vec3f low = Vec3f::Constant(std::numeric_limits<float>::max()), high = -low;
+  for (const Vec3f& p : rest.positions) low = low.cwiseMin(p), high = high.cwiseMax(p);
+  const float scale = 1 / std::max((high - low).maxCoeff(), 1e-30f);
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> keys;
+  for (std::uint32_t v = 0; v < count; ++v) {
+    const bool tracked = own[v] >= 0 && iso[v] > 0;
+    tracked_ += tracked;
+    keys.push_back(
+        {tracked ? morton_code((rest.positions[v] - low) * scale) : std::numeric_limits<std::uint64_t>::max(),
+         v});
+  }
+  std::sort(keys.begin(), keys.end());
+  std::vector<std::uint32_t> place(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    vertex_.push_back(keys[i].second);
+    place[keys[i].second] = i;
+  }
+
+  std::vector<Vec3f> positions, across;
+  for (const std::uint32_t v : vertex_) {
+    const bool tracked = positions.size() < tracked_;
+    positions.push_back(rest.positions[v]);
+    across.push_back(gradient[v]);
+    iso_.push_back(tracked ? iso[v] : 0.0f);
+    own_.push_back(tracked ? static_cast<std::uint16_t>(own[v]) : std::uint16_t{0});
+    rest_bone_.push_back(tracked ? nearest_bone_point(fields_->fields[own_.back()], rest.positions[v])
+                                 : rest.positions[v]);
+    rest_out_.push_back(tracked ? Vec3f(-posed[own_.back()].sample(rest.positions[v]).gradient)
+                                : Vec3f(Vec3f::Zero()));
+    float shared = 0;
+    for (const FieldNeighbour& n : neighbours[v]) {
+      neighbours_.entries.push_back(n);
+      shared = std::max(shared, n.nearness * n.damping);
+    }
+    ease_.push_back(static_cast<float>(options.ease) * (1 + kSharedEase * shared));
+    neighbours_.starts.push_back(static_cast<std::uint32_t>(neighbours_.entries.size()));
+  }
+  neighbours_.joint_radius = neighbours.joint_radius;
+  std::vector<Triangle> triangles;
+  for (const Triangle& t : rest.triangles) triangles.push_back({place[t[0]], place[t[1]], place[t[2]]});
+  rings_ = one_rings(count, triangles);
+  mean_values_ = mean_value_rings(positions, rings_, across);
+  for (std::size_t i = 0; i < count; ++i) {
+    float sum = 0;
+    for (const std::uint32_t n : rings_[i]) sum += (positions[n] - positions[i]).norm();
+    edge_.push_back(rings_[i].empty() ? 0.0f : sum / static_cast<float>(rings_[i].size()));
+  }
+  for (const BoneField& field : fields_->fields) rest_center_.push_back(middle(field));
+}
+
+std::vector<float> SkinTracker::iso() const {
+  std::vector<float> result(vertex_.size(), 0);
+  for (std::size_t i = 0; i < vertex_.size(); ++i) result[vertex_[i]] = iso_[i];
+  return result;
+}
+
+TrackingScratch SkinTracker::make_scratch() const {
+  TrackingScratch s;
+  const std::size_t count = vertex_.size(), field_count = fields_->fields.size();
+  s.posed.resize(field_count);
+  s.transforms.resize(field_count);
+  s.centers.resize(field_count);
+  s.joints.resize(fields_->joints.size());
+  s.blocks.resize((tracked_ + kBlock - 1) / kBlock);
+  s.work.resize(tracked_);
+  for (std::vector<Vec3f>* vectors : {&s.start, &s.now, &s.next, &s.gradient, &s.inwards})
+    vectors->assign(count, Vec3f::Zero());
+  for (std::vector<float>* numbers : {&s.error, &s.target, &s.beta, &s.next_beta}) numbers->assign(count, 0);
+  s.present.assign(count, 0);
+  s.slides.resize(neighbours_.entries.size());
+  s.state.assign(count, TrackMark::still);
+  s.marks.assign(count, TrackMark::still);
+  return s;
+}
+
+void SkinTracker::track(std::span<const Affine3d> posed_from_rest, TrackingScratch& s,
+                        std::span<Vec3f> positions) const {
+  pose_fields(*fields_, posed_from_rest, s.posed);
+  for (std::size_t f = 0; f < s.transforms.size(); ++f) {
+    s.transforms[f] = posed_from_rest[fields_->transform[f]].cast<float>();
+    s.centers[f] = s.transforms[f] * rest_center_[f];
+  }
+  for (std::size_t j = 0; j < s.joints.size(); ++j)
+    s.joints[j] = s.transforms[fields_->joints[j].child] * fields_->joints[j].place.cast<float>();
+  for (std::size_t i = 0; i < vertex_.size(); ++i) s.start[i] = s.now[i] = positions[vertex_[i]];
+
+  const Frame frame(*this, s);
+  const auto each_block = [&](auto&& work) {
+    parallel_blocks(s.blocks.size(), 4, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t b = begin; b < end; ++b) work(b);
+    });
+  };
+  each_block([&](std::size_t b) { frame.start(b); });
+  for (int round = 0; round < options_.rounds; ++round) {
+    each_block([&](std::size_t b) { frame.project(b, options_.steps); });
+    if (round + 1 == options_.rounds) break;
+    each_block([&](std::size_t b) { frame.relax(b); });
+    each_block([&](std::size_t b) { frame.take_next(b); });
+  }
+  for (int sweep = 0; sweep < options_.diffusion; ++sweep) {
+    each_block([&](std::size_t b) { frame.diffuse(b); });
+    std::swap(s.beta, s.next_beta);
+  }
+  each_block([&](std::size_t b) { frame.widen(b); });
+  for (int sweep = 0; sweep < options_.smoothing; ++sweep) {
+    each_block([&](std::size_t b) { frame.smooth(b); });
+    each_block([&](std::size_t b) { frame.take_next(b); });
+  }
+  each_block([&](std::size_t b) {
+    frame.look_round(b);
+    frame.project(b, options_.steps);
+  });
+  for (int sweep = 0; sweep < 2; ++sweep) {
+    each_block([&](std::size_t b) { frame.restrain(b); });
+    each_block([&](std::size_t b) { frame.take_next(b); });
+  }
+  for (std::size_t i = 0; i < tracked_; ++i) {
+    s.marks[vertex_[i]] = s.state[i];
+    positions[vertex_[i]] = s.now[i];
+  }
+}
+
+}  // namespace sinew

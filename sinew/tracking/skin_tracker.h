@@ -1,0 +1,113 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <sinew/geometry/mesh.h>
+#include <sinew/geometry/one_rings.h>
+#include <sinew/implicit/field_set.h>
+#include <sinew/skinning/weights.h>
+#include <sinew/tracking/field_neighbours.h>
+#include <sinew/tracking/mean_value_rings.h>
+
+namespace sinew {
+
+struct TrackingOptions {
+  double step = 1;          ///< σ: share of a Newton step that is taken
+  int rounds = 3;           ///< of projections and a relaxation
+  int steps = 1;            ///< Newton steps of a round
+  double tolerance = 1e-4;  ///< |f − iso| of a vertex that has arrived
+  double ease = 2e-3;       ///< by which |f − iso| may be off without anything being done
+  double turn = 55;         ///< degrees the gradient may turn in one step
+  double gap = 0.01;        ///< by which a vertex's own field stays above the others in contact
+  double relaxation = 1;    ///< times μ
+  double coherence = 0.5;   ///< share of the neighbours' displacement taken on after every round
+  double strain = 0.7;      ///< most that a displacement may differ from its neighbours', in rest edges
+  double swelling = 0.8;    ///< share of the outgrowth that the layer before made that stays
+  int smoothing = 2;        ///< sweeps over what is in contact
+  int diffusion = 6;        ///< sweeps that spread the smoothing
+};
+
+/// What happened to a vertex in a frame.
+enum class TrackMark : std::uint8_t {
+  still = 0,     ///< stayed where the layer before put it
+  moved = 1,     ///< went to its iso-value
+  contact = 2,   ///< was stopped at the contact surface
+  returned = 3,  ///< had been sent across the contact surface, and was brought back
+};
+
+/// Scratch of one performer; made by SkinTracker::make_scratch(). Vertices are in the tracker's own order, in
+/// which those near each other are together; only `marks` are in the mesh's.
+struct TrackingScratch {
+  /// Vertices that lie together and the fields that reach them in this frame.
+  struct Block {
+    std::array<std::uint16_t, CompositionTree::kMostLeaves> fields{};
+    std::array<CompositionTree::Step, CompositionTree::kMostLeaves> steps{};
+    std::uint32_t field_count = 0;
+    std::uint32_t active = 0;  ///< entries of `work`, from the block's first vertex on
+  };
+  std::vector<PosedField> posed;
+  std::vector<Eigen::Affine3f> transforms;  ///< per field
+  std::vector<Vec3f> centers;               ///< per field, of its part
+  std::vector<Vec3f> joints;                ///< per joint of the set
+  std::vector<Block> blocks;
+  std::vector<std::uint32_t> work;  ///< active vertices, block by block
+  std::vector<Vec3f> start, now, next, gradient, inwards;
+  std::vector<float> error, target, beta, next_beta;
+  std::vector<std::uint64_t> present;  ///< bits of the block's fields that a vertex has to do with
+  std::vector<float> slides;           ///< per neighbour entry
+  std::vector<TrackMark> state;
+  std::vector<TrackMark> marks;
+};
+
+/// History-free tracking (Vaillant et al. 2012, §5; Vaillant 2015, §4.6.2): brings vertices that a geometric
+/// skin has moved back to the iso-value they had at rest, and stops them where two parts of the body meet.
+///
+/// Beyond the papers, every vertex has its own field, that of the bone that moves it most. It is on its own
+/// side of a contact while its own field is the stronger one; where fields overlap at rest already, by as
+/// much less. A vertex that the skin sent across comes back along ∇(f_own − f_other), but never away from its
+/// own bone. Neighbouring vertices move coherently: what a field cannot tell, the surface knows.
+class SkinTracker {
+ public:
+  /// `own` names each vertex's own field, -1: not tracked; so are vertices where no field is. `weights` say
+  /// which transforms move a vertex. `posed_at_rest` carries the fields to where `rest` is. Throws Error when
+  /// sizes differ or there are more than 65 535 fields.
+  SkinTracker(const MeshView& rest, std::span<const std::int32_t> own, std::shared_ptr<const FieldSet> fields,
+              const SkinWeights& weights, std::span<const Affine3d> posed_at_rest,
+              const TrackingOptions& options);
+
+  TrackingScratch make_scratch() const;
+  /// Moves `positions`, one per rest vertex, in place. Allocates nothing, throws nothing; positions that are
+  /// not finite stay as they are. Same bits for any number of threads.
+  void track(std::span<const Affine3d> posed_from_rest, TrackingScratch& scratch,
+             std::span<Vec3f> positions) const;
+
+  const FieldSet& fields() const { return *fields_; }
+  const TrackingOptions& options() const { return options_; }
+  /// The composed field's value at each vertex at rest, as the vertex feels it; 0 where it is not tracked.
+  std::vector<float> iso() const;
+
+ private:
+  struct Probe;
+  class Frame;
+  static constexpr std::size_t kBlock = 64;
+
+  TrackingOptions options_;
+  std::shared_ptr<const FieldSet> fields_;
+  bool unions_only_ = true;
+  std::vector<std::uint32_t> vertex_;  // per place in the tracker's order, the mesh's vertex
+  std::size_t tracked_ = 0;            // these come first
+  // All below by place in that order.
+  OneRings rings_;
+  MeanValueRings mean_values_;
+  std::vector<std::uint16_t> own_;
+  std::vector<float> iso_, edge_, ease_;
+  std::vector<Vec3f> rest_bone_, rest_out_;  // nearest point of the own bone; outward normal
+  FieldNeighbours neighbours_;
+  std::vector<Vec3f> rest_center_;  // per field
+};
+
+}  // namespace sinew
