@@ -30,6 +30,8 @@ constexpr float kPastBone = 0.2f;
 constexpr float kLongestStep = 0.5f;     // of a projection, in support radii
 constexpr float kLongestReturn = 0.25f;  // of a step back to the own side
 constexpr float kReach = 0.35f;          // how far from a block fields are looked for, in support radii
+constexpr float kReturnBudget = 2;       // of the way back, in ways that the own field alone would need
+constexpr float kDeepContact = 0.15f;    // field value across a contact from which on it is smoothed wholly
 constexpr int kReturnSteps = 12;
 constexpr int kHalvings = 5;
 constexpr float kClear = 0.35f;  // own field less another's from which on they are not in contact
@@ -144,18 +146,23 @@ class SkinTracker::Frame {
       Vec3f x = s_.now[i];
       Probe p = probe(block, i, x);
       if (p.side < 0) {
+        // The deeper it was, the more it is smoothed, and a touch not at all: nothing pops.
+        s_.beta[i] = std::max(s_.beta[i], smooth_step(0, kDeepContact, -p.side));
         bring_back(block, i, x, p);
         s_.state[i] = TrackMark::returned;
       }
-      for (int step = 0; step < times && std::abs(p.all.value - s_.target[i]) > tolerance_; ++step) {
+      // What has been brought back stays at the contact. From there its iso-value could be anywhere.
+      const int steps = s_.state[i] == TrackMark::returned ? 0 : times;
+      for (int step = 0; step < steps && std::abs(p.all.value - s_.target[i]) > tolerance_; ++step) {
         if (!(p.all.gradient.squaredNorm() > kNoGradient * kNoGradient)) break;
         if (!newton_step(block, i, x, p)) {
-          if (s_.state[i] != TrackMark::returned) s_.state[i] = TrackMark::contact;
+          s_.state[i] = TrackMark::contact;
+          s_.beta[i] =
+              std::max(s_.beta[i], smooth_step(0, kDeepContact, std::abs(p.all.value - s_.target[i])));
           break;
         }
         if (s_.state[i] == TrackMark::still) s_.state[i] = TrackMark::moved;
       }
-      if (s_.state[i] >= TrackMark::contact) s_.beta[i] = 1;
       s_.now[i] = x;
       note(i, p);
     }
@@ -340,6 +347,10 @@ class SkinTracker::Frame {
   /// gradient points the wrong way. Ends at the best place there was.
   void bring_back(const TrackingScratch::Block& block, std::size_t i, Vec3f& x, Probe& p) const {
     const float longest = kLongestReturn * radius(t_.own_[i]);
+    // The whole way is bounded by how far across the vertex is, in lengths of its own field. Where both
+    // gradients point the same way it would be long for a trifle, and the skin would jump.
+    const float first_slope = p.own.gradient.norm();
+    float left = first_slope > kNoGradient ? kReturnBudget * -p.side / first_slope : 0.0f;
     Vec3f best = x;
     Probe best_probe = p;
     for (int step = 0; step < kReturnSteps && p.side < 0; ++step) {
@@ -349,13 +360,14 @@ class SkinTracker::Frame {
       const Vec3f direction =
           (p.own.gradient - (p.rival - std::max(0.0f, inwards.dot(p.rival)) * inwards)).normalized();
       const float rate = std::max(direction.dot(p.own.gradient - p.rival), 0.5f * slope);
-      float length = std::min(-p.side / rate, longest);
+      float length = std::min({-p.side / rate, longest, left});
+      if (!(length > 0)) break;
       bool past = true;
       for (int halving = 0; halving < kHalvings && past; ++halving, length *= 0.5f) {
         const Vec3f next = x + length * direction;
         const Probe q = probe(block, i, next);
         past = past_bone(i, q);
-        if (!past) x = next, p = q;
+        if (!past) x = next, p = q, left -= length;
       }
       if (past) break;
       if (p.side > best_probe.side) best = x, best_probe = p;
