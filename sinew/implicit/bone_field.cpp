@@ -19,6 +19,7 @@ namespace {
 // covers a third of a limb would otherwise close far out on its missing side. From kFadeStart on it fades.
 constexpr double kFadeStart = 0.75;
 constexpr double kFadeEnd = 1.05;
+// Round the bone of a part with one bone, in support radii: what is near to this tube is not beyond the part.
 constexpr double kTube = 0.3;
 // Culling stops before fewer than this share of the samples is left, and before there are too few.
 constexpr double kLeastKept = 0.4;
@@ -154,8 +155,7 @@ Fade fade_at(const Vec3d& x, const BoneField& field) {
     const Vec3d along = segment.tail - segment.head;
     const double length2 = along.squaredNorm();
     const double t = length2 > 0 ? std::clamp((x - segment.head).dot(along) / length2, 0.0, 1.0) : 0.0;
-    // Samples are few, and there are none on the caps of closed ends: what is near to a tube of half the
-    // radius round the bone is not beyond the part, either.
+    // Samples are few, and there are none on the caps of closed ends: the tube round the bone counts, too.
     const Vec3d at = segment.head + t * along, from = x - at;
     const double far = from.norm(), tube = tube_share(field) * field.radius;
     look_at(far > tube ? Vec3d(at + from * (tube / far)) : x);
@@ -184,7 +184,7 @@ void deepen(double deepening, double radius, double& distance, Vec3d& gradient) 
   distance = kDeepest * radius * deep * limit;
 }
 
-/// So that the middle one of the bone's points is kBoneDepth deep.
+/// So that kBoneQuantile of the bone's points are no deeper than kBoneDepth.
 double find_deepening(const BoneField& field) {
   std::vector<double> depths;
   constexpr int kPoints = 9;

@@ -60,8 +60,9 @@ struct BoneField {
   /// only closes far out on the other.
   std::vector<HermitePoint> bounds;
   double radius = 0;  ///< of the compact support: f = t_r(d)
-  /// Inside, d is deepened to d (1 + deepening (d/r)²): an RBF is flat inside, and how flat depends on the
-  /// part. Deepened, every field is nearly 1 at its bone, so that equal values mean equal depths.
+  /// Inside, d is deepened to d (1 + deepening (d/r)²), and smoothly kept above -0.9 r: an RBF is flat
+  /// inside, and how flat depends on the part. Deepened, fields have similar values at their bones, so that
+  /// equal values mean equal depths.
   double deepening = 0;
   std::vector<BoneSegment> segments;
   FieldGrid grid;
@@ -73,7 +74,8 @@ struct BoneField {
 
 /// Reconstructs the field of a part. `normals` are outward unit vertex normals (zero where there is none).
 /// Returns an empty field (radius 0) where the part has no surface to make one of: no triangles, no area, no
-/// two distinct samples.
+/// two distinct samples. Throws Error for samples that no smooth surface goes through, and more than
+/// HermiteRbf takes.
 BoneField make_bone_field(const MeshView& mesh, std::span<const Vec3d> normals, const BonePart& part,
                           const BoneFieldOptions& options);
 

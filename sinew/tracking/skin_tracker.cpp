@@ -376,8 +376,8 @@ class SkinTracker::Frame {
   }
 
   /// One step of Newton's method for f = target (eq. 6, whose sign the papers print wrongly). False when it
-  /// was stopped: at a contact, exactly up to it; where the gradient turns too far; where the value would
-  /// leave its goal.
+  /// was stopped: at a contact, up to a thirty-second of the step; where the gradient turns too far; where
+  /// the value would leave its goal.
   bool newton_step(const TrackingScratch::Block& block, std::size_t i, Vec3f& x, Probe& p) const {
     const float error = p.all.value - s_.target[i];
     Vec3f move = (-step_ * error / p.all.gradient.squaredNorm()) * p.all.gradient;
