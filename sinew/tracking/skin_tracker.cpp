@@ -32,8 +32,12 @@ constexpr float kLongestReturn = 0.25f;  // of a step back to the own side
 constexpr float kReach = 0.35f;          // how far from a block fields are looked for, in support radii
 constexpr float kReturnBudget = 2;       // of the way back, in ways that the own field alone would need
 constexpr float kDeepContact = 0.15f;    // field value across a contact from which on it is smoothed wholly
+constexpr float kHeld = 0.07f;           // the same from which on it stays at the contact
+constexpr float kKeptBulge = 0.5f;       // share of a vertex's height over its ring that smoothing keeps
+constexpr float kSmoothed = 0.1f;        // beta from which on the last projection leaves the iso-value alone
 constexpr int kReturnSteps = 12;
 constexpr int kHalvings = 5;
+constexpr int kRestraints = 2;
 constexpr float kClear = 0.35f;  // own field less another's from which on they are not in contact
 // Where several fields cover the same skin, as on chest and palm, they differ by their fit. Ease there, in
 // eases.
@@ -118,7 +122,7 @@ class SkinTracker::Frame {
     block.active = 0;
     for (std::size_t i = begin; i < end; ++i) {
       s_.state[i] = TrackMark::still;
-      s_.beta[i] = s_.next_beta[i] = 0;
+      s_.beta[i] = s_.next_beta[i] = s_.held[i] = 0;
       find_sliding(i);
       s_.present[i] = present_fields(block, s_.now[i]);
       const Probe p = probe(block, i, s_.now[i]);
@@ -148,11 +152,13 @@ class SkinTracker::Frame {
       if (p.side < 0) {
         // The deeper it was, the more it is smoothed, and a touch not at all: nothing pops.
         s_.beta[i] = std::max(s_.beta[i], smooth_step(0, kDeepContact, -p.side));
+        s_.held[i] = std::max(s_.held[i], smooth_step(0, kHeld, -p.side));
         bring_back(block, i, x, p);
         s_.state[i] = TrackMark::returned;
       }
-      // What has been brought back stays at the contact. From there its iso-value could be anywhere.
-      const int steps = s_.state[i] == TrackMark::returned ? 0 : times;
+      // What has been brought back from afar stays at the contact. From there its iso-value could be
+      // anywhere.
+      const int steps = s_.held[i] >= 1 ? 0 : times;
       for (int step = 0; step < steps && std::abs(p.all.value - s_.target[i]) > tolerance_; ++step) {
         if (!(p.all.gradient.squaredNorm() > kNoGradient * kNoGradient)) break;
         if (!newton_step(block, i, x, p)) {
@@ -213,14 +219,17 @@ class SkinTracker::Frame {
     }
   }
 
-  /// Makes the vertices that β reached active, too.
+  /// Makes the vertices that β reached active, too. Those that are smoothed stay where that puts them: they
+  /// have no iso-value in a contact.
   void widen(std::size_t b) const {
     TrackingScratch::Block& block = s_.blocks[b];
     if (block.active == 0) return;
     block.active = 0;
-    for (std::size_t i = b * kBlock; i < std::min((b + 1) * kBlock, t_.tracked_); ++i)
+    for (std::size_t i = b * kBlock; i < std::min((b + 1) * kBlock, t_.tracked_); ++i) {
+      s_.held[i] = std::max(s_.held[i], std::min(s_.beta[i] / kSmoothed, 1.0f));
       if ((s_.beta[i] > kLeastBeta || s_.state[i] != TrackMark::still) && std::isfinite(s_.now[i].sum()))
         s_.work[b * kBlock + block.active++] = static_cast<std::uint32_t>(i);
+    }
   }
 
   /// Vertices that have gone some way may have come to other fields.
@@ -233,14 +242,15 @@ class SkinTracker::Frame {
   }
 
   /// Laplacian smoothing by β (eq. 9), into `next`. The mean is by the ring's mean value coordinates, which
-  /// keep what is irregular in the mesh at rest.
+  /// keep what is irregular in the mesh at rest; with some of the vertex's height over it at rest, without
+  /// which fingers would become thin.
   void smooth(std::size_t b) const {
     const TrackingScratch::Block& block = s_.blocks[b];
     for (std::size_t k = 0; k < block.active; ++k) {
       const std::size_t i = s_.work[b * kBlock + k];
       s_.next[i] = s_.now[i];
       if (s_.beta[i] > kLeastBeta && t_.mean_values_.valid[i])
-        s_.next[i] += s_.beta[i] * (ring_mean(i) - s_.now[i]);
+        s_.next[i] += s_.beta[i] * (smooth_place(i) - s_.now[i]);
     }
   }
 
@@ -336,7 +346,8 @@ class SkinTracker::Frame {
     float allowed = std::min(neighbour.rest_side - shift, gap_);
     const float folds = std::max(0.0f, opposition(own.gradient, other.gradient) - neighbour.rest_opposition);
     allowed += folds * (gap_ - allowed);
-    return side - (1 - slides) * allowed + slides * kNoContact;
+    // Cubed: skin that just begins to turn away still meets it.
+    return side - (1 - slides) * allowed + slides * slides * slides * kNoContact;
   }
 
   bool past_bone(std::size_t i, const Probe& p) const {
@@ -362,57 +373,54 @@ class SkinTracker::Frame {
       const float rate = std::max(direction.dot(p.own.gradient - p.rival), 0.5f * slope);
       float length = std::min({-p.side / rate, longest, left});
       if (!(length > 0)) break;
-      bool past = true;
-      for (int halving = 0; halving < kHalvings && past; ++halving, length *= 0.5f) {
-        const Vec3f next = x + length * direction;
-        const Probe q = probe(block, i, next);
-        past = past_bone(i, q);
-        if (!past) x = next, p = q, left -= length;
-      }
-      if (past) break;
+      const Vec3f before = x;
+      const bool past =
+          !go(block, i, length * direction, x, p, [&](const Probe& q) { return !past_bone(i, q); });
+      left -= (x - before).norm();
       if (p.side > best_probe.side) best = x, best_probe = p;
+      if (past) break;
     }
     x = best, p = best_probe;
   }
 
   /// One step of Newton's method for f = target (eq. 6, whose sign the papers print wrongly). False when it
-  /// was stopped: at a contact, up to a thirty-second of the step; where the gradient turns too far; where
-  /// the value would leave its goal.
+  /// was stopped: at a contact; where the gradient turns too far; where the value would leave its goal.
   bool newton_step(const TrackingScratch::Block& block, std::size_t i, Vec3f& x, Probe& p) const {
     const float error = p.all.value - s_.target[i];
-    Vec3f move = (-step_ * error / p.all.gradient.squaredNorm()) * p.all.gradient;
+    Vec3f move = (-step_ * (1 - s_.held[i]) * error / p.all.gradient.squaredNorm()) * p.all.gradient;
     const float length = move.norm(), longest = kLongestStep * radius(t_.own_[i]);
     if (length > longest) move *= longest / length;
-    for (int halving = 0; halving < 3; ++halving, move *= 0.5f) {
-      const Probe q = probe(block, i, x + move);
-      if (q.side < 0 && p.side >= 0) {
-        stop_at_contact(block, i, move, x, p);
-        return false;
-      }
-      const bool turned = gradient_cosine(p.all.gradient, q.all.gradient) < cos_turn_ || past_bone(i, q);
-      const bool worse = std::abs(q.all.value - s_.target[i]) > std::abs(error);
-      if (turned || worse) continue;
-      x += move;
-      p = q;
-      return true;
-    }
-    return false;
+    const float least = std::min(0.0f, p.side);
+    // One that could not be brought back all the way does not go farther across.
+    const auto good = [&, at = p](const Probe& q) {
+      return q.side >= least && gradient_cosine(at.all.gradient, q.all.gradient) >= cos_turn_ &&
+             !past_bone(i, q) && std::abs(q.all.value - s_.target[i]) <= std::abs(error);
+    };
+    return go(block, i, move, x, p, good);
   }
 
-  void stop_at_contact(const TrackingScratch::Block& block, std::size_t i, const Vec3f& move, Vec3f& x,
-                       Probe& p) const {
+  /// Moves x, and the probe of it, all the way when the end of it is good; else as far as it is, to a
+  /// thirty-second: what is done to a vertex must be continuous in the pose. False when it was cut short.
+  template <typename Good>
+  bool go(const TrackingScratch::Block& block, std::size_t i, const Vec3f& move, Vec3f& x, Probe& p,
+          const Good& good) const {
+    const Probe end = probe(block, i, x + move);
+    if (good(end)) {
+      x += move, p = end;
+      return true;
+    }
     float inside = 0, outside = 1;
-    Probe at_inside = p;
+    Probe reached = p;
     for (int cut = 0; cut < kHalvings; ++cut) {
       const float half = (inside + outside) / 2;
       const Probe q = probe(block, i, x + half * move);
-      if (q.side < 0)
-        outside = half;
+      if (good(q))
+        inside = half, reached = q;
       else
-        inside = half, at_inside = q;
+        outside = half;
     }
-    x += inside * move;
-    p = at_inside;
+    x += inside * move, p = reached;
+    return false;
   }
 
   /// The vertex's displacement, nearer to its neighbours' by a share, and near enough for the strain. Where
@@ -429,6 +437,12 @@ class SkinTracker::Frame {
     const float length = apart.norm(), longest = strain_ * t_.edge_[i];
     if (length > longest) apart *= longest / length;
     return mean + apart;
+  }
+
+  Vec3f smooth_place(std::size_t i) const {
+    const Vec3f height = s_.transforms[t_.own_[i]].linear() * t_.rest_height_[i];
+    const Vec3f place = ring_mean(i) + kKeptBulge * height;
+    return std::isfinite(place.sum()) ? place : s_.now[i];
   }
 
   Vec3f ring_mean(std::size_t i) const {
@@ -520,6 +534,10 @@ SkinTracker::SkinTracker(const MeshView& rest, std::span<const std::int32_t> own
   rings_ = one_rings(count, triangles);
   mean_values_ = mean_value_rings(positions, rings_, across);
   for (std::size_t i = 0; i < count; ++i) {
+    Vec3f mean = Vec3f::Zero();
+    for (std::size_t k = 0; k < rings_[i].size(); ++k)
+      mean += mean_values_.values[rings_.starts[i] + k] * positions[rings_[i][k]];
+    rest_height_.push_back(mean_values_.valid[i] ? Vec3f(positions[i] - mean) : Vec3f(Vec3f::Zero()));
     float sum = 0;
     for (const std::uint32_t n : rings_[i]) sum += (positions[n] - positions[i]).norm();
     edge_.push_back(rings_[i].empty() ? 0.0f : sum / static_cast<float>(rings_[i].size()));
@@ -544,7 +562,8 @@ TrackingScratch SkinTracker::make_scratch() const {
   s.work.resize(tracked_);
   for (std::vector<Vec3f>* vectors : {&s.start, &s.now, &s.next, &s.gradient, &s.inwards})
     vectors->assign(count, Vec3f::Zero());
-  for (std::vector<float>* numbers : {&s.error, &s.target, &s.beta, &s.next_beta}) numbers->assign(count, 0);
+  for (std::vector<float>* numbers : {&s.held, &s.error, &s.target, &s.beta, &s.next_beta})
+    numbers->assign(count, 0);
   s.present.assign(count, 0);
   s.slides.resize(neighbours_.entries.size());
   s.state.assign(count, TrackMark::still);
@@ -589,7 +608,7 @@ void SkinTracker::track(std::span<const Affine3d> posed_from_rest, TrackingScrat
     frame.look_round(b);
     frame.project(b, options_.steps);
   });
-  for (int sweep = 0; sweep < 2; ++sweep) {
+  for (int sweep = 0; sweep < kRestraints; ++sweep) {
     each_block([&](std::size_t b) { frame.restrain(b); });
     each_block([&](std::size_t b) { frame.take_next(b); });
   }

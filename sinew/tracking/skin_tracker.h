@@ -22,12 +22,12 @@ struct TrackingOptions {
   double tolerance = 1e-4;  ///< |f − iso| of a vertex that has arrived
   double ease = 2e-3;       ///< by which |f − iso| may be off without anything being done
   double turn = 55;         ///< degrees the gradient may turn in one step
-  double gap = 0.01;        ///< by which a vertex's own field stays above the others in contact
+  double gap = 0.03;        ///< by which a vertex's own field stays above the others in contact
   double relaxation = 1;    ///< times μ
-  double coherence = 0.5;   ///< share of the neighbours' displacement taken on after every round
-  double strain = 0.7;      ///< most that a displacement may differ from its neighbours', in rest edges
+  double coherence = 0.8;   ///< share of the neighbours' displacement taken on after every round
+  double strain = 0.5;      ///< most that a displacement may differ from its neighbours', in rest edges
   double swelling = 0.8;    ///< share of the outgrowth that the layer before made that stays
-  int smoothing = 2;        ///< sweeps over what is in contact
+  int smoothing = 8;        ///< sweeps over what is in contact
   int diffusion = 6;        ///< sweeps that spread the smoothing
 };
 
@@ -57,6 +57,7 @@ struct TrackingScratch {
   std::vector<std::uint32_t> work;  ///< active vertices, block by block
   std::vector<Vec3f> start, now, next, gradient, inwards;
   std::vector<float> error, target, beta, next_beta;
+  std::vector<float> held;             ///< 1: stays where it was brought back to
   std::vector<std::uint64_t> present;  ///< bits of the block's fields that a vertex has to do with
   std::vector<float> slides;           ///< per neighbour entry
   std::vector<TrackMark> state;
@@ -106,6 +107,7 @@ class SkinTracker {
   std::vector<std::uint16_t> own_;
   std::vector<float> iso_, edge_, ease_;
   std::vector<Vec3f> rest_bone_, rest_out_;  // nearest point of the own bone; outward normal
+  std::vector<Vec3f> rest_height_;           // over the mean value of the ring
   FieldNeighbours neighbours_;
   std::vector<Vec3f> rest_center_;  // per field
 };
