@@ -146,6 +146,7 @@ void ImplicitOptions::visit(FieldVisitor& visitor) {
       "makes up for what the fold displaces");
   visitor.integer("smoothing", tracking.smoothing, 0, 20, "sweeps of smoothing where skins touch");
   visitor.integer("diffusion", tracking.diffusion, 0, 20, "sweeps that spread the smoothing");
+  visitor.integer("untangling", tracking.untangling, 0, 50, "sweeps over triangles that are flipped");
 }
 
 }  // namespace sinew

@@ -142,6 +142,7 @@ SelfContact SurfaceRuler::find_contact(std::span<const Vec3f> positions) const {
 }
 
 void SurfaceRuler::measure_hinges(std::span<const Vec3f> positions, std::span<const Affine3d> posed_from_rest,
+                                  const SelfContact& contact, std::span<const std::uint32_t> flipped,
                                   SurfaceMeasurements& frame) const {
   std::vector<std::uint32_t> bending;
   std::vector<std::uint8_t> bent(positions.size(), 0);
@@ -151,14 +152,25 @@ void SurfaceRuler::measure_hinges(std::span<const Vec3f> positions, std::span<co
     for (const std::uint32_t v : near_hinge_[h]) bent[v] = 1;
   }
   frame.joint_volumes = joint_volume_->measure(positions, bending);
+  if (!bending.empty()) {
+    // Skin that presses on other skin becomes flat; that is not detail lost. Its rim is bent by it, too.
+    std::vector<std::uint32_t> straight;
+    for (std::uint32_t v = 0; v < bent.size(); ++v)
+      if (!bent[v] && used_[v]) straight.push_back(v);
+    const FoldContact folds(view(rest_positions_), rings_, limb_radius_);
+    const std::vector<std::uint8_t> touches = folds.find(positions, *contact.boxes, flipped, straight);
+    for (std::size_t i = 0; i < straight.size(); ++i) {
+      if (!touches[i] && !contact.burial.vertex(straight[i])) continue;
+      bent[straight[i]] = 1;
+      for (const std::uint32_t n : rings_[straight[i]]) bent[n] = 1;
+    }
+  }
   frame.curvature_change = curvature_->change(positions, bent);
 }
 
-void SurfaceRuler::measure_flips(std::span<const Vec3f> positions, std::span<const Affine3d> posed_from_rest,
-                                 const SelfContact& contact, SurfaceMeasurements& frame) const {
+void SurfaceRuler::measure_flips(std::span<const Vec3f> positions, const SelfContact& contact,
+                                 std::span<const std::uint32_t> flipped, SurfaceMeasurements& frame) const {
   const MeshView rest = view(rest_positions_);
-  const std::vector<std::uint32_t> flipped = flipped_triangles(
-      rest, positions, weights_, weights_.rows() > 0 ? posed_from_rest : std::span<const Affine3d>());
   frame.flipped_triangles = flipped.size();
   std::vector<std::uint32_t> bare;
   std::vector<std::uint32_t> corners;
@@ -226,8 +238,11 @@ SurfaceMeasurements SurfaceRuler::measure(std::span<const Vec3f> positions,
   frame.area_stretch = stretch_->area_stretch(positions);
   frame.edge_stretch = stretch_->edge_stretch(positions);
   frame.degenerate_triangles = stretch_->degenerate_triangles(positions);
-  measure_hinges(positions, posed_from_rest, frame);
-  measure_flips(positions, posed_from_rest, contact, frame);
+  const std::vector<std::uint32_t> flipped =
+      flipped_triangles(view(rest_positions_), positions, weights_,
+                        weights_.rows() > 0 ? posed_from_rest : std::span<const Affine3d>());
+  measure_hinges(positions, posed_from_rest, contact, flipped, frame);
+  measure_flips(positions, contact, flipped, frame);
   return frame;
 }
 

@@ -36,7 +36,8 @@ struct SurfaceMeasurements {
   std::vector<JointVolume> joint_volumes;  ///< of the hinges that bend, see JointVolumeMeter
   Stretch area_stretch;
   Stretch edge_stretch;
-  /// Of the mean curvature, RMS over that at rest, away from hinges that bend; see CurvatureMeter.
+  /// Of the mean curvature, RMS over that at rest, away from hinges that bend and from skin in contact; see
+  /// CurvatureMeter and FoldContact.
   std::optional<double> curvature_change;
   std::size_t flipped_triangles = 0;
   std::size_t flipped_outside_contact = 0;  ///< of these, no corner buried or in contact, see FoldContact
@@ -102,9 +103,10 @@ class SurfaceRuler {
   void check(std::span<const Vec3f> positions) const;
   MeshView view(std::span<const Vec3f> positions) const;
   void measure_hinges(std::span<const Vec3f> positions, std::span<const Affine3d> posed_from_rest,
+                      const SelfContact& contact, std::span<const std::uint32_t> flipped,
                       SurfaceMeasurements& frame) const;
-  void measure_flips(std::span<const Vec3f> positions, std::span<const Affine3d> posed_from_rest,
-                     const SelfContact& contact, SurfaceMeasurements& frame) const;
+  void measure_flips(std::span<const Vec3f> positions, const SelfContact& contact,
+                     std::span<const std::uint32_t> flipped, SurfaceMeasurements& frame) const;
 
   SurfaceRulerOptions options_;
   std::vector<Vec3f> rest_positions_;

@@ -10,9 +10,21 @@
 
 namespace sinew {
 
+namespace {
+
+constexpr double kFade = 0.01;  // weights below are gone
+constexpr double kWhole = 0.2;  // and above are kept whole
+
+double faded(double weight) {
+  // Twice differentiable: a kink of the weights would show as a ring on the bent limb.
+  const double t = std::clamp((weight - kFade) / (kWhole - kFade), 0.0, 1.0);
+  return weight * t * t * t * (t * (6 * t - 15) + 10);
+}
+
+}  // namespace
+
 SkinWeights diffused_weights(const MeshView& mesh, std::span<const int> part, std::size_t joint_count,
                              std::span<const double> reach) {
-  constexpr double kFade = 0.01;
   const auto count = static_cast<Eigen::Index>(mesh.positions.size());
   Eigen::VectorXd screen = lumped_mass(mesh);
   for (Eigen::Index v = 0; v < count; ++v) {
@@ -43,7 +55,7 @@ SkinWeights diffused_weights(const MeshView& mesh, std::span<const int> part, st
       for (Eigen::Index v = 0; v < count; ++v)
         if (smooth[i][v] > kFade)
           rows[static_cast<std::size_t>(v)].push_back(
-              {static_cast<std::uint32_t>(i), static_cast<float>(smooth[i][v] - kFade)});
+              {static_cast<std::uint32_t>(i), static_cast<float>(faded(smooth[i][v]))});
       smooth[i].resize(0);
     }
   }

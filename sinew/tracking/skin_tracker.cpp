@@ -34,6 +34,8 @@ constexpr float kReturnBudget = 2;       // of the way back, in ways that the ow
 constexpr float kDeepContact = 0.15f;    // field value across a contact from which on it is smoothed wholly
 constexpr float kHeld = 0.07f;           // the same from which on it stays at the contact
 constexpr float kKeptBulge = 0.5f;       // share of a vertex's height over its ring that smoothing keeps
+constexpr float kThinTriangle = 0.2f;    // area over that at rest below which a triangle is nearly flipped
+constexpr float kTurned = 0.8f;          // trace of a turn by 45 degrees, in thirds: from there on it may be
 constexpr float kSmoothed = 0.1f;        // beta from which on the last projection leaves the iso-value alone
 constexpr int kReturnSteps = 12;
 constexpr int kHalvings = 5;
@@ -200,6 +202,18 @@ class SkinTracker::Frame {
     }
   }
 
+  /// Vertices of triangles that are flipped, or nearly, go to their ring's mean, into `next`.
+  void untangle(std::size_t b) const {
+    const TrackingScratch::Block& block = s_.blocks[b];
+    for (std::size_t k = 0; k < block.active; ++k) {
+      const std::size_t i = s_.work[b * kBlock + k];
+      s_.next[i] = s_.now[i];
+      if (!t_.mean_values_.valid[i]) continue;
+      const float share = 1 - smooth_step(0, kThinTriangle, smallest_area(i));
+      if (share > 0) s_.next[i] += share * (ring_mean(i) - s_.now[i]);
+    }
+  }
+
   void take_next(std::size_t b) const {
     const TrackingScratch::Block& block = s_.blocks[b];
     for (std::size_t k = 0; k < block.active; ++k) {
@@ -219,15 +233,16 @@ class SkinTracker::Frame {
     }
   }
 
-  /// Makes the vertices that β reached active, too. Those that are smoothed stay where that puts them: they
-  /// have no iso-value in a contact.
+  /// Makes the vertices that β reached active, too, and those of flipped triangles. What is smoothed stays
+  /// where that puts it: it has no iso-value in a contact.
   void widen(std::size_t b) const {
     TrackingScratch::Block& block = s_.blocks[b];
-    if (block.active == 0) return;
     block.active = 0;
     for (std::size_t i = b * kBlock; i < std::min((b + 1) * kBlock, t_.tracked_); ++i) {
       s_.held[i] = std::max(s_.held[i], std::min(s_.beta[i] / kSmoothed, 1.0f));
-      if ((s_.beta[i] > kLeastBeta || s_.state[i] != TrackMark::still) && std::isfinite(s_.now[i].sum()))
+      if (!std::isfinite(s_.now[i].sum())) continue;
+      if (s_.beta[i] > kLeastBeta || s_.state[i] != TrackMark::still ||
+          (t_.options_.untangling > 0 && may_be_flipped(i) && smallest_area(i) < kThinTriangle))
         s_.work[b * kBlock + block.active++] = static_cast<std::uint32_t>(i);
     }
   }
@@ -439,6 +454,39 @@ class SkinTracker::Frame {
     return mean + apart;
   }
 
+  /// Of the triangles round a vertex, the least area over that at rest; negative when it is flipped against
+  /// where the vertex's joints carry it.
+  float smallest_area(std::size_t i) const {
+    const Eigen::Matrix3f turn = blended_linear(i);
+    const auto ring = t_.rings_[i];
+    float least = 1;
+    Vec3f before = s_.now[ring.back()] - s_.now[i], rest_before = t_.rest_[ring.back()] - t_.rest_[i];
+    for (const std::uint32_t n : ring) {
+      const Vec3f edge = s_.now[n] - s_.now[i], rest_edge = t_.rest_[n] - t_.rest_[i];
+      const Vec3f carried = turn * rest_before.cross(rest_edge);
+      const float size = carried.squaredNorm();
+      if (size > 0) least = std::min(least, before.cross(edge).dot(carried) / size);
+      before = edge, rest_before = rest_edge;
+    }
+    return least;
+  }
+
+  Eigen::Matrix3f blended_linear(std::size_t i) const {
+    Eigen::Matrix3f sum = Eigen::Matrix3f::Zero();
+    for (std::size_t k = 0; k < t_.weights_.row_size(i); ++k)
+      sum += t_.weights_.row_values(i)[k] * s_.turns[t_.weights_.row_joints(i)[k]];
+    return sum;
+  }
+
+  /// Whether two joints that move a vertex have turned against each other by so much that its triangles may
+  /// be flipped.
+  bool may_be_flipped(std::size_t i) const {
+    const auto joints = t_.weights_.row_joints(i);
+    if (joints.size() < 2 || !t_.mean_values_.valid[i]) return false;
+    const Eigen::Matrix3f &a = s_.turns[joints[0]], &b = s_.turns[joints[1]];
+    return a.cwiseProduct(b).sum() < kTurned * a.norm() * b.norm();
+  }
+
   Vec3f smooth_place(std::size_t i) const {
     const Vec3f height = s_.transforms[t_.own_[i]].linear() * t_.rest_height_[i];
     const Vec3f place = ring_mean(i) + kKeptBulge * height;
@@ -470,6 +518,11 @@ SkinTracker::SkinTracker(const MeshView& rest, std::span<const std::int32_t> own
     throw Error(fmt::format("{} fields are too many to track", field_count));
   for (const Operator& operation : fields_->tree.operators())
     unions_only_ = unions_only_ && operation.kind() == OperatorKind::union_;
+
+  for (const std::uint32_t joint : weights.joints)
+    if (joint >= posed_at_rest.size())
+      throw Error(fmt::format("tracking: weight on joint {} of {}", joint, posed_at_rest.size()));
+  turn_count_ = posed_at_rest.size();
 
   std::vector<PosedField> posed(field_count);
   pose_fields(*fields_, posed_at_rest, posed);
@@ -532,6 +585,14 @@ SkinTracker::SkinTracker(const MeshView& rest, std::span<const std::int32_t> own
   std::vector<Triangle> triangles;
   for (const Triangle& t : rest.triangles) triangles.push_back({place[t[0]], place[t[1]], place[t[2]]});
   rings_ = one_rings(count, triangles);
+  rest_ = positions;
+  for (const std::uint32_t v : vertex_) {
+    const auto joints = weights.row_joints(v);
+    const auto values = weights.row_values(v);
+    weights_.joints.insert(weights_.joints.end(), joints.begin(), joints.end());
+    weights_.values.insert(weights_.values.end(), values.begin(), values.end());
+    weights_.starts.push_back(static_cast<std::uint32_t>(weights_.joints.size()));
+  }
   mean_values_ = mean_value_rings(positions, rings_, across);
   for (std::size_t i = 0; i < count; ++i) {
     Vec3f mean = Vec3f::Zero();
@@ -557,6 +618,7 @@ TrackingScratch SkinTracker::make_scratch() const {
   s.posed.resize(field_count);
   s.transforms.resize(field_count);
   s.centers.resize(field_count);
+  s.turns.resize(turn_count_);
   s.joints.resize(fields_->joints.size());
   s.blocks.resize((tracked_ + kBlock - 1) / kBlock);
   s.work.resize(tracked_);
@@ -578,6 +640,7 @@ void SkinTracker::track(std::span<const Affine3d> posed_from_rest, TrackingScrat
     s.transforms[f] = posed_from_rest[fields_->transform[f]].cast<float>();
     s.centers[f] = s.transforms[f] * rest_center_[f];
   }
+  for (std::size_t j = 0; j < s.turns.size(); ++j) s.turns[j] = posed_from_rest[j].linear().cast<float>();
   for (std::size_t j = 0; j < s.joints.size(); ++j)
     s.joints[j] = s.transforms[fields_->joints[j].child] * fields_->joints[j].place.cast<float>();
   for (std::size_t i = 0; i < vertex_.size(); ++i) s.start[i] = s.now[i] = positions[vertex_[i]];
@@ -610,6 +673,10 @@ void SkinTracker::track(std::span<const Affine3d> posed_from_rest, TrackingScrat
   });
   for (int sweep = 0; sweep < kRestraints; ++sweep) {
     each_block([&](std::size_t b) { frame.restrain(b); });
+    each_block([&](std::size_t b) { frame.take_next(b); });
+  }
+  for (int sweep = 0; sweep < options_.untangling; ++sweep) {
+    each_block([&](std::size_t b) { frame.untangle(b); });
     each_block([&](std::size_t b) { frame.take_next(b); });
   }
   for (std::size_t i = 0; i < tracked_; ++i) {

@@ -29,6 +29,7 @@ struct TrackingOptions {
   double swelling = 0.8;    ///< share of the outgrowth that the layer before made that stays
   int smoothing = 8;        ///< sweeps over what is in contact
   int diffusion = 6;        ///< sweeps that spread the smoothing
+  int untangling = 8;       ///< sweeps over triangles that are flipped
 };
 
 /// What happened to a vertex in a frame.
@@ -51,6 +52,7 @@ struct TrackingScratch {
   };
   std::vector<PosedField> posed;
   std::vector<Eigen::Affine3f> transforms;  ///< per field
+  std::vector<Eigen::Matrix3f> turns;       ///< per transform, its linear part
   std::vector<Vec3f> centers;               ///< per field, of its part
   std::vector<Vec3f> joints;                ///< per joint of the set
   std::vector<Block> blocks;
@@ -75,7 +77,8 @@ class SkinTracker {
  public:
   /// `own` names each vertex's own field, -1: not tracked; so are vertices where no field is. `weights` say
   /// which transforms move a vertex. `posed_at_rest` carries the fields to where `rest` is. Throws Error when
-  /// sizes differ or there are more than 65 535 fields.
+  /// sizes differ, weights name joints that `posed_at_rest` does not have, or there are more than 65 535
+  /// fields.
   SkinTracker(const MeshView& rest, std::span<const std::int32_t> own, std::shared_ptr<const FieldSet> fields,
               const SkinWeights& weights, std::span<const Affine3d> posed_at_rest,
               const TrackingOptions& options);
@@ -107,8 +110,11 @@ class SkinTracker {
   std::vector<std::uint16_t> own_;
   std::vector<float> iso_, edge_, ease_;
   std::vector<Vec3f> rest_bone_, rest_out_;  // nearest point of the own bone; outward normal
-  std::vector<Vec3f> rest_height_;           // over the mean value of the ring
+  std::vector<Vec3f> rest_;
+  std::vector<Vec3f> rest_height_;  // over the mean value of the ring
   FieldNeighbours neighbours_;
+  SkinWeights weights_;
+  std::size_t turn_count_ = 0;      // transforms of a frame
   std::vector<Vec3f> rest_center_;  // per field
 };
 

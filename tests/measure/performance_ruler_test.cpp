@@ -210,6 +210,26 @@ TEST(PerformanceRuler, RigidPartsKeepTheirCurvature) {
   EXPECT_GT(*bent.frames[0].surface.curvature_change, 0.01);
 }
 
+TEST(PerformanceRuler, SkinInContactIsNoDetailLost) {
+  test::GridTubeOptions narrow;
+  narrow.blend = 0.3f;
+  const Scene tube = test::make_grid_tube(narrow);
+  const auto bent = character(tube, "implicit");
+  const MeasureOptions options = options_for(tube, clip_named(tube, "bend"), 130, 130);
+  const auto measured = measure_performance(bent, options);
+  // All that is two radii from the joint, contact or not.
+  Performer performer(bent);
+  Pose pose = bent->rest_pose();
+  sample_clip(clip_named(tube, "bend"), 130 / 30.0, pose);
+  performer.perform(pose);
+  std::vector<std::uint8_t> near(bent->rest().size());
+  for (std::size_t v = 0; v < near.size(); ++v) near[v] = bent->rest()[v].norm() <= 0.4f;
+  const CurvatureMeter meter({bent->rest(), bent->triangles()});
+  const double all = meter.change(performer.welded_positions(), near).value();
+  EXPECT_GT(all, 0.03);
+  EXPECT_LT(measured.frames[0].surface.curvature_change.value(), all / 2);
+}
+
 TEST(PerformanceRuler, FiguresDoNotDependOnThreads) {
   const Scene tube = test::make_grid_tube();
   const MeasureOptions options = options_for(tube, clip_named(tube, "bend"), 140, 143);
