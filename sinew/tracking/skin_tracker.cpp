@@ -21,6 +21,18 @@ constexpr float kNoContact = 2;  // more than two fields can differ by
 // does, and wholly does.
 constexpr float kFacesAway = 0.1f;
 constexpr float kFaces = 0.5f;
+// The same for parts that are near at rest (distance to the bone in support radii, and so many joints away at
+// most) but have little to do with the vertex then.
+constexpr float kAway = 0;
+constexpr float kTowards = 0.3f;
+constexpr float kNear = 1.5f;
+constexpr float kFar = 2.5f;
+constexpr int kKinJoints = 3;
+// Edges per support radius: from kFine on neighbours are near enough to take anything over from each other,
+// and below kTooCoarse a field means nothing to the mesh.
+constexpr float kFine = 3;
+constexpr float kCoarse = 2;
+constexpr float kTooCoarse = 0.7f;
 // Fields of parts that hang together shift a little against each other in every pose. That much is no
 // contact; more where both gradients point the same way, as they do outside of folds.
 constexpr float kShift = 0.03f;
@@ -36,6 +48,7 @@ constexpr float kHeld = 0.07f;           // the same from which on it stays at t
 constexpr float kKeptBulge = 0.5f;       // share of a vertex's height over its ring that smoothing keeps
 constexpr float kThinTriangle = 0.2f;    // area over that at rest below which a triangle is nearly flipped
 constexpr float kTurned = 0.8f;          // trace of a turn by 45 degrees, in thirds: from there on it may be
+constexpr float kDeepest = 0.9f;         // own field up to which a vertex is brought back: a bone is at 1
 constexpr float kSmoothed = 0.1f;        // beta from which on the last projection leaves the iso-value alone
 constexpr int kReturnSteps = 12;
 constexpr int kHalvings = 5;
@@ -73,6 +86,37 @@ Vec3f nearest_bone_point(const BoneField& field, const Vec3f& at) {
     if ((x - point).squaredNorm() < least) least = (x - point).squaredNorm(), nearest = point;
   }
   return nearest.cast<float>();
+}
+
+/// From a point to the nearest one of some segments.
+Vec3f way_to(std::span<const std::array<Vec3f, 2>> segments, const Vec3f& from) {
+  Vec3f way = Vec3f::Zero();
+  float least = std::numeric_limits<float>::max();
+  for (const std::array<Vec3f, 2>& segment : segments) {
+    const Vec3f head = segment[0] - from, along = segment[1] - segment[0];
+    const float length2 = along.squaredNorm();
+    const float t = length2 > 0 ? std::clamp(-head.dot(along) / length2, 0.0f, 1.0f) : 0.0f;
+    const Vec3f to = head + t * along;
+    if (to.squaredNorm() < least) least = to.squaredNorm(), way = to;
+  }
+  return way;
+}
+
+/// Per pair of fields, 1 when at most so many joints are between them.
+std::vector<std::uint8_t> fields_near_in_tree(const FieldSet& set, int joints) {
+  const std::size_t count = set.fields.size();
+  std::vector<std::uint8_t> near(count * count, 0);
+  for (std::size_t f = 0; f < count; ++f) near[f * count + f] = 1;
+  for (int step = 0; step < joints; ++step) {
+    std::vector<std::uint8_t> next = near;
+    for (const FieldJoint& joint : set.joints)
+      for (std::size_t f = 0; f < count; ++f) {
+        const std::size_t parent = f * count + joint.parent, child = f * count + joint.child;
+        next[parent] |= near[child], next[child] |= near[parent];
+      }
+    near = std::move(next);
+  }
+  return near;
 }
 
 Vec3f middle(const BoneField& field) {
@@ -181,7 +225,7 @@ class SkinTracker::Frame {
     const TrackingScratch::Block& block = s_.blocks[b];
     for (std::size_t k = 0; k < block.active; ++k) {
       const std::size_t i = s_.work[b * kBlock + k];
-      s_.next[i] = s_.start[i] + coherent(i, coherence_);
+      s_.next[i] = s_.start[i] + coherent(i, coherence_ * t_.fineness_[i]);
       const float length = s_.gradient[i].norm();
       if (!t_.mean_values_.valid[i] || !(length > kNoGradient)) continue;
       const float rest = 1 - std::min(std::abs(s_.error[i]), 1.0f);
@@ -210,7 +254,7 @@ class SkinTracker::Frame {
       s_.next[i] = s_.now[i];
       if (!t_.mean_values_.valid[i]) continue;
       const float share = 1 - smooth_step(0, kThinTriangle, smallest_area(i));
-      if (share > 0) s_.next[i] += share * (ring_mean(i) - s_.now[i]);
+      if (share > 0) s_.next[i] += share * t_.fineness_[i] * (ring_mean(i) - s_.now[i]);
     }
   }
 
@@ -229,7 +273,8 @@ class SkinTracker::Frame {
       float sum = s_.beta[i];
       const auto ring = t_.rings_[i];
       for (const std::uint32_t n : ring) sum += s_.beta[n];
-      s_.next_beta[i] = sum / static_cast<float>(ring.size() + 1);
+      s_.next_beta[i] =
+          s_.beta[i] + t_.fineness_[i] * (sum / static_cast<float>(ring.size() + 1) - s_.beta[i]);
     }
   }
 
@@ -265,7 +310,7 @@ class SkinTracker::Frame {
       const std::size_t i = s_.work[b * kBlock + k];
       s_.next[i] = s_.now[i];
       if (s_.beta[i] > kLeastBeta && t_.mean_values_.valid[i])
-        s_.next[i] += s_.beta[i] * (smooth_place(i) - s_.now[i]);
+        s_.next[i] += s_.beta[i] * t_.fineness_[i] * (smooth_place(i) - s_.now[i]);
     }
   }
 
@@ -283,12 +328,14 @@ class SkinTracker::Frame {
     const Eigen::Affine3f& own = s_.transforms[t_.own_[i]];
     const Vec3f out = own.linear() * t_.rest_out_[i];
     const Vec3f bone = own * t_.rest_bone_[i];
+    s_.out[i] = out, s_.bone[i] = bone;
     for (std::uint32_t e = t_.neighbours_.starts[i]; e < t_.neighbours_.starts[i + 1]; ++e) {
       const FieldNeighbour& neighbour = t_.neighbours_.entries[e];
       const Vec3f way = s_.centers[neighbour.field] - bone;
       const float lengths = way.norm() * out.norm();
       const float facing = lengths > 0 ? out.dot(way) / lengths : 0.0f;
-      s_.slides[e] = neighbour.nearness * (1 - smooth_step(kFacesAway, kFaces, facing));
+      s_.slides[e] = std::max(neighbour.nearness * (1 - smooth_step(kFacesAway, kFaces, facing)),
+                              (1 - neighbour.nearness) * (1 - faced(i, neighbour.field)));
     }
   }
 
@@ -321,11 +368,17 @@ class SkinTracker::Frame {
       FieldSample other = field == own ? result.own : s_.posed[field].sample(at);
       if (field != own && other.value > 0) {
         while (neighbour != last && neighbour->field < field) ++neighbour;
-        float side = result.own.value - other.value - gap_;
+        float side;
         if (neighbour != last && neighbour->field == field) {
           side = neighbour_side(*neighbour, s_.slides[static_cast<std::size_t>(neighbour - first)],
                                 result.own, other, at);
           other.value *= neighbour->damping, other.gradient *= neighbour->damping;
+        } else {
+          if (!kUnions || other.value > result.own.value - gap_) {
+            const float share = faced(i, field);
+            other.value *= share, other.gradient *= share;
+          }
+          side = result.own.value - other.value - gap_;
         }
         if (side < result.side) result.side = side, result.rival = other.gradient;
       }
@@ -344,6 +397,19 @@ class SkinTracker::Frame {
       result.all = samples[0];
     }
     return result;
+  }
+
+  /// How far a vertex meets a field that it has little to do with at rest, though its part is near: not at
+  /// all when its skin faces away from that bone. Then the part has come below it, as a thigh below the back.
+  float faced(std::size_t i, std::size_t field) const {
+    if (!t_.kin_[t_.own_[i] * t_.fields_->fields.size() + field]) return 1;
+    const std::span<const Segment> rest = t_.segments_of(t_.rest_segments_, field);
+    const float near = 1 - smooth_step(kNear, kFar, way_to(rest, t_.rest_[i]).norm() / radius(field));
+    if (near == 0) return 1;
+    const Vec3f way = way_to(t_.segments_of(s_.segments, field), s_.bone[i]);
+    const float lengths = way.norm() * s_.out[i].norm();
+    if (!(lengths > 0)) return 1;
+    return 1 - near * (1 - smooth_step(kAway, kTowards, s_.out[i].dot(way) / lengths));
   }
 
   /// The side of a contact with a field that the vertex has to do with at rest.
@@ -372,6 +438,7 @@ class SkinTracker::Frame {
   /// Along the steepest way of f_own − f_other, but not away from the own bone: behind the other's bone its
   /// gradient points the wrong way. Ends at the best place there was.
   void bring_back(const TrackingScratch::Block& block, std::size_t i, Vec3f& x, Probe& p) const {
+    const float deepest = std::max(kDeepest, p.own.value);
     const float longest = kLongestReturn * radius(t_.own_[i]);
     // The whole way is bounded by how far across the vertex is, in lengths of its own field. Where both
     // gradients point the same way it would be long for a trifle, and the skin would jump.
@@ -389,8 +456,8 @@ class SkinTracker::Frame {
       float length = std::min({-p.side / rate, longest, left});
       if (!(length > 0)) break;
       const Vec3f before = x;
-      const bool past =
-          !go(block, i, length * direction, x, p, [&](const Probe& q) { return !past_bone(i, q); });
+      const bool past = !go(block, i, length * direction, x, p,
+                            [&](const Probe& q) { return !past_bone(i, q) && q.own.value <= deepest; });
       left -= (x - before).norm();
       if (p.side > best_probe.side) best = x, best_probe = p;
       if (past) break;
@@ -602,8 +669,18 @@ SkinTracker::SkinTracker(const MeshView& rest, std::span<const std::int32_t> own
     float sum = 0;
     for (const std::uint32_t n : rings_[i]) sum += (positions[n] - positions[i]).norm();
     edge_.push_back(rings_[i].empty() ? 0.0f : sum / static_cast<float>(rings_[i].size()));
+    const float edges =
+        i < tracked_ && edge_[i] > 0 ? static_cast<float>(fields_->fields[own_[i]].radius) / edge_[i] : 0.0f;
+    fineness_.push_back(std::min(edges * edges / (kFine * kFine), 1.0f));
+    trust_.push_back(smooth_step(kTooCoarse, kCoarse, edges));
   }
-  for (const BoneField& field : fields_->fields) rest_center_.push_back(middle(field));
+  kin_ = fields_near_in_tree(*fields_, kKinJoints);
+  for (const BoneField& field : fields_->fields) {
+    rest_center_.push_back(middle(field));
+    for (const BoneSegment& segment : field.segments)
+      rest_segments_.push_back({segment.head.cast<float>(), segment.tail.cast<float>()});
+    segment_starts_.push_back(static_cast<std::uint32_t>(rest_segments_.size()));
+  }
 }
 
 std::vector<float> SkinTracker::iso() const {
@@ -619,10 +696,11 @@ TrackingScratch SkinTracker::make_scratch() const {
   s.transforms.resize(field_count);
   s.centers.resize(field_count);
   s.turns.resize(turn_count_);
+  s.segments.resize(rest_segments_.size());
   s.joints.resize(fields_->joints.size());
   s.blocks.resize((tracked_ + kBlock - 1) / kBlock);
   s.work.resize(tracked_);
-  for (std::vector<Vec3f>* vectors : {&s.start, &s.now, &s.next, &s.gradient, &s.inwards})
+  for (std::vector<Vec3f>* vectors : {&s.start, &s.now, &s.next, &s.gradient, &s.inwards, &s.out, &s.bone})
     vectors->assign(count, Vec3f::Zero());
   for (std::vector<float>* numbers : {&s.held, &s.error, &s.target, &s.beta, &s.next_beta})
     numbers->assign(count, 0);
@@ -639,6 +717,8 @@ void SkinTracker::track(std::span<const Affine3d> posed_from_rest, TrackingScrat
   for (std::size_t f = 0; f < s.transforms.size(); ++f) {
     s.transforms[f] = posed_from_rest[fields_->transform[f]].cast<float>();
     s.centers[f] = s.transforms[f] * rest_center_[f];
+    for (std::uint32_t k = segment_starts_[f]; k < segment_starts_[f + 1]; ++k)
+      s.segments[k] = {s.transforms[f] * rest_segments_[k][0], s.transforms[f] * rest_segments_[k][1]};
   }
   for (std::size_t j = 0; j < s.turns.size(); ++j) s.turns[j] = posed_from_rest[j].linear().cast<float>();
   for (std::size_t j = 0; j < s.joints.size(); ++j)
@@ -681,7 +761,8 @@ void SkinTracker::track(std::span<const Affine3d> posed_from_rest, TrackingScrat
   }
   for (std::size_t i = 0; i < tracked_; ++i) {
     s.marks[vertex_[i]] = s.state[i];
-    positions[vertex_[i]] = s.now[i];
+    positions[vertex_[i]] =
+        trust_[i] < 1 ? Vec3f(s.start[i] + trust_[i] * (s.now[i] - s.start[i])) : s.now[i];
   }
 }
 

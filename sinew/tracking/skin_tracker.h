@@ -56,8 +56,10 @@ struct TrackingScratch {
   std::vector<Vec3f> centers;               ///< per field, of its part
   std::vector<Vec3f> joints;                ///< per joint of the set
   std::vector<Block> blocks;
-  std::vector<std::uint32_t> work;  ///< active vertices, block by block
+  std::vector<std::uint32_t> work;             ///< active vertices, block by block
+  std::vector<std::array<Vec3f, 2>> segments;  ///< all fields' bones
   std::vector<Vec3f> start, now, next, gradient, inwards;
+  std::vector<Vec3f> out, bone;  ///< outward normal and nearest point of the own bone
   std::vector<float> error, target, beta, next_beta;
   std::vector<float> held;             ///< 1: stays where it was brought back to
   std::vector<std::uint64_t> present;  ///< bits of the block's fields that a vertex has to do with
@@ -98,6 +100,11 @@ class SkinTracker {
   struct Probe;
   class Frame;
   static constexpr std::size_t kBlock = 64;
+  using Segment = std::array<Vec3f, 2>;
+
+  std::span<const Segment> segments_of(const std::vector<Segment>& all, std::size_t field) const {
+    return {all.data() + segment_starts_[field], segment_starts_[field + 1] - segment_starts_[field]};
+  }
 
   TrackingOptions options_;
   std::shared_ptr<const FieldSet> fields_;
@@ -109,6 +116,8 @@ class SkinTracker {
   MeanValueRings mean_values_;
   std::vector<std::uint16_t> own_;
   std::vector<float> iso_, edge_, ease_;
+  std::vector<float> fineness_;  // share of what is passed on to neighbours; less on coarse meshes
+  std::vector<float> trust_;     // share of the displacement that is taken; less on coarser ones
   std::vector<Vec3f> rest_bone_, rest_out_;  // nearest point of the own bone; outward normal
   std::vector<Vec3f> rest_;
   std::vector<Vec3f> rest_height_;  // over the mean value of the ring
@@ -116,6 +125,9 @@ class SkinTracker {
   SkinWeights weights_;
   std::size_t turn_count_ = 0;      // transforms of a frame
   std::vector<Vec3f> rest_center_;  // per field
+  std::vector<Segment> rest_segments_;
+  std::vector<std::uint32_t> segment_starts_{0};  // per field
+  std::vector<std::uint8_t> kin_;                 // per pair of fields, 1: few joints between them
 };
 
 }  // namespace sinew

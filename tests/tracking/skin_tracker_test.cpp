@@ -307,7 +307,7 @@ TEST(SkinTracker, VerticesThatWerePushedAcrossComeBack) {
     const Tracked after = track(tracker, posed, before);
     std::size_t returned = 0;
     for (const std::size_t v : pushed) {
-      EXPECT_GT(above_fold(after.positions[v], degrees), -0.03f * kRadius)
+      EXPECT_GT(above_fold(after.positions[v], degrees), -0.06f * kRadius)
           << degrees << ": " << tube.character->rest()[v].transpose();
       returned += after.marks[v] == TrackMark::returned;
     }
@@ -506,9 +506,9 @@ TEST(SkinTracker, NothingJumpsInSlowMotion) {
 }
 
 TEST(SkinTracker, FlippedTrianglesAreUntangled) {
-  const Tube tube(36, 16);
+  const Tube tube(48, 20);
   const auto posed = Tube::bent(150);
-  const std::vector<Vec3f> before = tube.rigid(posed);
+  const std::vector<Vec3f> before = tube.dqs(posed);
   const auto flips = [&](int sweeps) {
     TrackingOptions options;
     options.untangling = sweeps;
@@ -516,7 +516,7 @@ TEST(SkinTracker, FlippedTrianglesAreUntangled) {
                              tube.character->skin_weights(), posed)
         .size();
   };
-  EXPECT_GT(flips(0), 4 * flips(8));
+  EXPECT_GT(flips(0), 4 * flips(8)) << flips(8);
 }
 
 TEST(SkinTracker, UntanglingReachesWhatNothingElseMoves) {
