@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -100,23 +101,6 @@ Vec3f way_to(std::span<const std::array<Vec3f, 2>> segments, const Vec3f& from) 
     if (to.squaredNorm() < least) least = to.squaredNorm(), way = to;
   }
   return way;
-}
-
-/// Per pair of fields, 1 when at most so many joints are between them.
-std::vector<std::uint8_t> fields_near_in_tree(const FieldSet& set, int joints) {
-  const std::size_t count = set.fields.size();
-  std::vector<std::uint8_t> near(count * count, 0);
-  for (std::size_t f = 0; f < count; ++f) near[f * count + f] = 1;
-  for (int step = 0; step < joints; ++step) {
-    std::vector<std::uint8_t> next = near;
-    for (const FieldJoint& joint : set.joints)
-      for (std::size_t f = 0; f < count; ++f) {
-        const std::size_t parent = f * count + joint.parent, child = f * count + joint.child;
-        next[parent] |= near[child], next[child] |= near[parent];
-      }
-    near = std::move(next);
-  }
-  return near;
 }
 
 Vec3f middle(const BoneField& field) {
@@ -266,16 +250,26 @@ class SkinTracker::Frame {
     }
   }
 
-  /// One sweep that spreads β over the surface.
+  /// One sweep that spreads β over the surface. Blocks to which none can come are passed over.
   void diffuse(std::size_t b) const {
-    if (s_.blocks[b].active == 0) return;
+    const auto near = t_.near_blocks(b);
+    s_.next_warm[b] = 0;
+    if (std::none_of(near.begin(), near.end(), [&](std::uint32_t n) { return s_.warm[n] != 0; })) return;
     for (std::size_t i = b * kBlock; i < std::min((b + 1) * kBlock, t_.tracked_); ++i) {
       float sum = s_.beta[i];
       const auto ring = t_.rings_[i];
       for (const std::uint32_t n : ring) sum += s_.beta[n];
-      s_.next_beta[i] =
-          s_.beta[i] + t_.fineness_[i] * (sum / static_cast<float>(ring.size() + 1) - s_.beta[i]);
+      const float mean = sum / static_cast<float>(ring.size() + 1);
+      s_.next_beta[i] = s_.beta[i] + t_.fineness_[i] * (mean - s_.beta[i]);
+      if (s_.next_beta[i] > 0) s_.next_warm[b] = 1;
     }
+  }
+
+  /// Says which blocks have some β.
+  void find_warm(std::size_t b) const {
+    s_.warm[b] = 0;
+    for (std::size_t i = b * kBlock; i < std::min((b + 1) * kBlock, t_.tracked_); ++i)
+      if (s_.beta[i] > 0) s_.warm[b] = 1;
   }
 
   /// Makes the vertices that β reached active, too, and those of flipped triangles. What is smoothed stays
@@ -402,7 +396,7 @@ class SkinTracker::Frame {
   /// How far a vertex meets a field that it has little to do with at rest, though its part is near: not at
   /// all when its skin faces away from that bone. Then the part has come below it, as a thigh below the back.
   float faced(std::size_t i, std::size_t field) const {
-    if (!t_.kin_[t_.own_[i] * t_.fields_->fields.size() + field]) return 1;
+    if (!t_.kin(t_.own_[i], static_cast<std::int32_t>(field))) return 1;
     const std::span<const Segment> rest = t_.segments_of(t_.rest_segments_, field);
     const float near = 1 - smooth_step(kNear, kFar, way_to(rest, t_.rest_[i]).norm() / radius(field));
     if (near == 0) return 1;
@@ -486,6 +480,7 @@ class SkinTracker::Frame {
   template <typename Good>
   bool go(const TrackingScratch::Block& block, std::size_t i, const Vec3f& move, Vec3f& x, Probe& p,
           const Good& good) const {
+    s_.present[i] |= present_fields(block, x + move);
     const Probe end = probe(block, i, x + move);
     if (good(end)) {
       x += move, p = end;
@@ -661,6 +656,14 @@ SkinTracker::SkinTracker(const MeshView& rest, std::span<const std::int32_t> own
     weights_.starts.push_back(static_cast<std::uint32_t>(weights_.joints.size()));
   }
   mean_values_ = mean_value_rings(positions, rings_, across);
+  for (std::size_t begin = 0; begin < tracked_; begin += kBlock) {
+    std::set<std::uint32_t> near{static_cast<std::uint32_t>(begin / kBlock)};
+    for (std::size_t i = begin; i < std::min(begin + kBlock, tracked_); ++i)
+      for (const std::uint32_t n : rings_[i])
+        if (n < tracked_) near.insert(static_cast<std::uint32_t>(n / kBlock));
+    near_blocks_.insert(near_blocks_.end(), near.begin(), near.end());
+    near_block_starts_.push_back(static_cast<std::uint32_t>(near_blocks_.size()));
+  }
   for (std::size_t i = 0; i < count; ++i) {
     Vec3f mean = Vec3f::Zero();
     for (std::size_t k = 0; k < rings_[i].size(); ++k)
@@ -669,18 +672,31 @@ SkinTracker::SkinTracker(const MeshView& rest, std::span<const std::int32_t> own
     float sum = 0;
     for (const std::uint32_t n : rings_[i]) sum += (positions[n] - positions[i]).norm();
     edge_.push_back(rings_[i].empty() ? 0.0f : sum / static_cast<float>(rings_[i].size()));
-    const float edges =
-        i < tracked_ && edge_[i] > 0 ? static_cast<float>(fields_->fields[own_[i]].radius) / edge_[i] : 0.0f;
+    const bool loose = i >= tracked_ || !(edge_[i] > 0);
+    const float edges = loose ? kFine : static_cast<float>(fields_->fields[own_[i]].radius) / edge_[i];
     fineness_.push_back(std::min(edges * edges / (kFine * kFine), 1.0f));
     trust_.push_back(smooth_step(kTooCoarse, kCoarse, edges));
   }
-  kin_ = fields_near_in_tree(*fields_, kKinJoints);
+  parent_.assign(field_count, -1);
+  for (const FieldJoint& joint : fields_->joints)
+    parent_[joint.child] = static_cast<std::int32_t>(joint.parent);
   for (const BoneField& field : fields_->fields) {
     rest_center_.push_back(middle(field));
     for (const BoneSegment& segment : field.segments)
       rest_segments_.push_back({segment.head.cast<float>(), segment.tail.cast<float>()});
     segment_starts_.push_back(static_cast<std::uint32_t>(rest_segments_.size()));
   }
+}
+
+bool SkinTracker::kin(std::int32_t a, std::int32_t b) const {
+  for (int up = 0; up <= kKinJoints && a >= 0; ++up, a = parent_[static_cast<std::size_t>(a)]) {
+    std::int32_t other = b;
+    for (int down = 0; up + down <= kKinJoints && other >= 0; ++down) {
+      if (other == a) return true;
+      other = parent_[static_cast<std::size_t>(other)];
+    }
+  }
+  return false;
 }
 
 std::vector<float> SkinTracker::iso() const {
@@ -699,6 +715,8 @@ TrackingScratch SkinTracker::make_scratch() const {
   s.segments.resize(rest_segments_.size());
   s.joints.resize(fields_->joints.size());
   s.blocks.resize((tracked_ + kBlock - 1) / kBlock);
+  s.warm.resize(s.blocks.size());
+  s.next_warm.resize(s.blocks.size());
   s.work.resize(tracked_);
   for (std::vector<Vec3f>* vectors : {&s.start, &s.now, &s.next, &s.gradient, &s.inwards, &s.out, &s.bone})
     vectors->assign(count, Vec3f::Zero());
@@ -738,9 +756,11 @@ void SkinTracker::track(std::span<const Affine3d> posed_from_rest, TrackingScrat
     each_block([&](std::size_t b) { frame.relax(b); });
     each_block([&](std::size_t b) { frame.take_next(b); });
   }
+  each_block([&](std::size_t b) { frame.find_warm(b); });
   for (int sweep = 0; sweep < options_.diffusion; ++sweep) {
     each_block([&](std::size_t b) { frame.diffuse(b); });
     std::swap(s.beta, s.next_beta);
+    std::swap(s.warm, s.next_warm);
   }
   each_block([&](std::size_t b) { frame.widen(b); });
   for (int sweep = 0; sweep < options_.smoothing; ++sweep) {

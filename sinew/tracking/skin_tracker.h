@@ -59,7 +59,8 @@ struct TrackingScratch {
   std::vector<std::uint32_t> work;             ///< active vertices, block by block
   std::vector<std::array<Vec3f, 2>> segments;  ///< all fields' bones
   std::vector<Vec3f> start, now, next, gradient, inwards;
-  std::vector<Vec3f> out, bone;  ///< outward normal and nearest point of the own bone
+  std::vector<Vec3f> out, bone;               ///< outward normal and nearest point of the own bone
+  std::vector<std::uint8_t> warm, next_warm;  ///< per block, 1: some vertex has a beta
   std::vector<float> error, target, beta, next_beta;
   std::vector<float> held;             ///< 1: stays where it was brought back to
   std::vector<std::uint64_t> present;  ///< bits of the block's fields that a vertex has to do with
@@ -102,6 +103,13 @@ class SkinTracker {
   static constexpr std::size_t kBlock = 64;
   using Segment = std::array<Vec3f, 2>;
 
+  /// The blocks that have vertices of rings of this one's, itself included.
+  std::span<const std::uint32_t> near_blocks(std::size_t block) const {
+    return {near_blocks_.data() + near_block_starts_[block],
+            near_block_starts_[block + 1] - near_block_starts_[block]};
+  }
+  /// Whether few joints are between two fields.
+  bool kin(std::int32_t a, std::int32_t b) const;
   std::span<const Segment> segments_of(const std::vector<Segment>& all, std::size_t field) const {
     return {all.data() + segment_starts_[field], segment_starts_[field + 1] - segment_starts_[field]};
   }
@@ -113,6 +121,7 @@ class SkinTracker {
   std::size_t tracked_ = 0;            // these come first
   // All below by place in that order.
   OneRings rings_;
+  std::vector<std::uint32_t> near_block_starts_{0}, near_blocks_;
   MeanValueRings mean_values_;
   std::vector<std::uint16_t> own_;
   std::vector<float> iso_, edge_, ease_;
@@ -127,7 +136,7 @@ class SkinTracker {
   std::vector<Vec3f> rest_center_;  // per field
   std::vector<Segment> rest_segments_;
   std::vector<std::uint32_t> segment_starts_{0};  // per field
-  std::vector<std::uint8_t> kin_;                 // per pair of fields, 1: few joints between them
+  std::vector<std::int32_t> parent_;              // per field; -1: none
 };
 
 }  // namespace sinew

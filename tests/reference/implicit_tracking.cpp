@@ -1,0 +1,690 @@
+#include "tests/reference/implicit_tracking.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numbers>
+
+#include <Eigen/LU>
+
+#include <sinew/geometry/one_rings.h>
+#include <sinew/tracking/field_neighbours.h>
+#include <sinew/tracking/mean_value_rings.h>
+
+#include "tests/reference/implicit_fields.h"
+
+namespace sinew::reference {
+
+namespace {
+
+// These have the names and values of those of the tracker, and the same meaning.
+constexpr double kNoContact = 2;
+constexpr double kFacesAway = 0.1;
+constexpr double kFaces = 0.5;
+constexpr double kAway = 0;
+constexpr double kTowards = 0.3;
+constexpr double kNear = 1.5;
+constexpr double kFar = 2.5;
+constexpr int kKinJoints = 3;
+constexpr double kFine = 3;
+constexpr double kCoarse = 2;
+constexpr double kTooCoarse = 0.7;
+constexpr double kShift = 0.03;
+constexpr double kShiftAlong = 0.15;
+constexpr double kPastBone = 0.2;
+constexpr double kLongestStep = 0.5;
+constexpr double kLongestReturn = 0.25;
+constexpr double kReturnBudget = 2;
+constexpr double kDeepContact = 0.15;
+constexpr double kHeld = 0.07;
+constexpr double kDeepest = 0.9;
+constexpr double kKeptBulge = 0.5;
+constexpr double kThinTriangle = 0.2;
+constexpr double kTurned = 0.8;
+constexpr double kSmoothed = 0.1;
+constexpr int kReturnSteps = 12;
+constexpr int kHalvings = 5;
+constexpr int kRestraints = 2;
+constexpr double kClear = 0.35;
+constexpr double kSharedEase = 10;
+constexpr double kNoGradient = 1e-6;
+constexpr double kLeastBeta = 1e-3;
+
+/// 3 t² − 2 t³ with t = (x − low) / (high − low), clamped to [0, 1].
+double smooth_step(double low, double high, double x) {
+  const double t = std::clamp((x - low) / (high - low), 0.0, 1.0);
+  return 3 * t * t - 2 * t * t * t;
+}
+
+/// cos ∠(a, b); 1 where one of them vanishes.
+double cosine(const Vec3d& a, const Vec3d& b) {
+  const double lengths = a.norm() * b.norm();
+  return lengths > 0 ? a.dot(b) / lengths : 1;
+}
+
+/// 0 up to 45°, 1 from a right angle on.
+double opposition(const Vec3d& a, const Vec3d& b) {
+  return 1 - smooth_step(0, 0.7, cosine(a, b));
+}
+
+/// v / |v|; zero for vectors that have no direction.
+Vec3d direction_of(const Vec3d& v) {
+  return v.norm() > kNoGradient ? Vec3d(v / v.norm()) : Vec3d(Vec3d::Zero());
+}
+
+/// v, shortened to `longest`.
+Vec3d at_most(const Vec3d& v, double longest) {
+  return v.norm() > longest ? Vec3d(v * (longest / v.norm())) : v;
+}
+
+/// The point of a field's bone, carried by `transform`, that is nearest to x.
+Vec3d nearest_bone_point(const BoneField& field, const Affine3d& transform, const Vec3d& x) {
+  Vec3d nearest = x;
+  double least = std::numeric_limits<double>::infinity();
+  for (const BoneSegment& bone : field.segments) {
+    const Vec3d head = transform * bone.head, along = transform * bone.tail - head;
+    double t = 0;
+    if (along.squaredNorm() > 0) t = std::clamp((x - head).dot(along) / along.squaredNorm(), 0.0, 1.0);
+    const Vec3d point = head + t * along;
+    if ((x - point).norm() < least) {
+      least = (x - point).norm();
+      nearest = point;
+    }
+  }
+  return nearest;
+}
+
+/// Per field, the joints on the way from one of them; many where there is no way.
+std::vector<int> joints_away(const FieldSet& set, std::size_t from) {
+  const int many = static_cast<int>(set.fields.size());
+  std::vector<int> steps(set.fields.size(), many);
+  steps[from] = 0;
+  for (int pass = 0; pass < many; ++pass)
+    for (const FieldJoint& joint : set.joints) {
+      steps[joint.parent] = std::min(steps[joint.parent], steps[joint.child] + 1);
+      steps[joint.child] = std::min(steps[joint.child], steps[joint.parent] + 1);
+    }
+  return steps;
+}
+
+Vec3d mean_of_samples(const BoneField& field) {
+  Vec3d sum = Vec3d::Zero();
+  for (const HermitePoint& sample : field.samples) sum += sample.position;
+  return field.samples.empty() ? sum : Vec3d(sum / static_cast<double>(field.samples.size()));
+}
+
+std::vector<Vec3f> to_float(std::span<const Vec3d> points) {
+  std::vector<Vec3f> result;
+  for (const Vec3d& p : points) result.push_back(p.cast<float>());
+  return result;
+}
+
+struct Sample {
+  double value = 0;
+  Vec3d gradient = Vec3d::Zero();
+};
+
+Sample scaled(const Sample& sample, double share) {
+  return {share * sample.value, share * sample.gradient};
+}
+
+/// What a vertex meets at a point.
+struct Probe {
+  Sample own;                   // f_own, of its own bone
+  Sample all;                   // f, composed of all bones as the vertex feels them
+  double side = kNoContact;     // least of all sides; negative: across a contact
+  Vec3d rival = Vec3d::Zero();  // ∇ of the field beyond the contact that `side` is of
+};
+
+/// What is known of a vertex at rest.
+struct RestVertex {
+  bool tracked = false;
+  std::size_t own = 0;
+  double iso = 0;
+  double ease = 0;
+  double edge = 0;                  // mean length of its edges
+  double fineness = 0;              // share of what neighbours tell that is taken: less on coarse meshes
+  double trust = 0;                 // share of the displacement that is taken: less on coarser ones
+  Vec3d bone = Vec3d::Zero();       // nearest point of its own bone
+  Vec3d outwards = Vec3d::Zero();   // −∇f_own
+  std::vector<std::size_t> ring;    // its neighbours, counter-clockwise
+  std::vector<double> mean_values;  // Φ of the ring; empty where there are none
+  Vec3d height = Vec3d::Zero();     // of the vertex over Σ Φ_j v_j
+  std::vector<FieldNeighbour> neighbours;
+};
+
+/// What happens to a vertex in a frame.
+struct PosedVertex {
+  Vec3d start = Vec3d::Zero(), now = Vec3d::Zero();
+  double target = 0;               // t, the value to go to
+  double error = 0;                // f − t
+  Vec3d gradient = Vec3d::Zero();  // ∇f
+  Vec3d inwards = Vec3d::Zero();   // direction of ∇f_own where it began
+  double beta = 0;                 // share of smoothing
+  double held = 0;                 // 1: takes no more Newton steps
+  bool active = false;
+  TrackMark mark = TrackMark::still;
+  std::vector<double> slides;  // per neighbour: 1 where its field just slides over the vertex
+  std::vector<double> faced;   // per field: how far the vertex meets it as a stranger
+};
+
+class Tracking {
+ public:
+  Tracking(const TrackingTask& task, std::span<const Affine3d> posed_from_rest)
+      : task_(task), fields_(task.fields), options_(task.options), rest_(task.rest.size()) {
+    learn_rest();
+    pose(posed_from_rest);
+  }
+
+  TrackedSkin run(std::span<const Vec3d> start) {
+    skin_.assign(start.size(), {});
+    for (std::size_t v = 0; v < skin_.size(); ++v) begin(v, start[v]);
+    for (int round = 0; round < options_.rounds; ++round) {
+      if (round > 0) move_active([&](std::size_t v) { return relaxed(v); });
+      project_active();
+    }
+    for (int sweep = 0; sweep < options_.diffusion; ++sweep) diffuse();
+    widen();
+    for (int sweep = 0; sweep < options_.smoothing; ++sweep)
+      move_active([&](std::size_t v) { return smoothed(v); });
+    project_active();
+    for (int sweep = 0; sweep < kRestraints; ++sweep)
+      move_active([&](std::size_t v) { return Vec3d(skin_[v].start + coherent(v, 0)); });
+    for (int sweep = 0; sweep < options_.untangling; ++sweep)
+      move_active([&](std::size_t v) { return untangled(v); });
+
+    TrackedSkin result;
+    for (std::size_t v = 0; v < skin_.size(); ++v) {
+      result.positions.push_back(trusted(v));
+      result.marks.push_back(skin_[v].mark);
+    }
+    return result;
+  }
+
+ private:
+  // At rest.
+
+  void learn_rest() {
+    for (std::size_t f = 0; f < fields_.fields.size(); ++f) joints_away_.push_back(joints_away(fields_, f));
+    for (const Operator& operation : fields_.tree.operators())
+      unions_only_ = unions_only_ && operation.kind() == OperatorKind::union_;
+    pose(std::vector<Affine3d>(transform_count(), Affine3d::Identity()));
+    std::vector<PosedField> posed(fields_.fields.size());
+    pose_fields(fields_, std::vector<Affine3d>(transform_count(), Affine3d::Identity()), posed);
+    const std::vector<Vec3f> positions = to_float(task_.rest);
+    const FieldNeighbours neighbours =
+        find_field_neighbours(fields_, posed, positions, task_.own, task_.weights);
+    for (const float radius : neighbours.joint_radius) joint_radius_.push_back(static_cast<double>(radius));
+
+    std::vector<Vec3f> across;
+    const std::vector<double> all_of_it(fields_.fields.size(), 1.0);
+    for (std::size_t v = 0; v < rest_.size(); ++v) {
+      RestVertex& vertex = rest_[v];
+      const auto known = neighbours[v];
+      vertex.neighbours.assign(known.begin(), known.end());
+      across.push_back(Vec3f::Zero());
+      if (task_.own[v] < 0) continue;
+      vertex.own = static_cast<std::size_t>(task_.own[v]);
+      const Sample all = compose(vertex, felt(vertex, all_fields(task_.rest[v]), all_of_it));
+      across[v] = all.gradient.cast<float>();
+      vertex.tracked = all.value > 0;
+      if (!vertex.tracked) continue;
+      vertex.iso = all.value;
+      vertex.bone = nearest_bone_point(fields_.fields[vertex.own], Affine3d::Identity(), task_.rest[v]);
+      vertex.outwards = -field(vertex.own, task_.rest[v]).gradient;
+      // Where fields share the skin, each with its own small error, more is left alone.
+      double shared = 0;
+      for (const FieldNeighbour& n : vertex.neighbours)
+        shared = std::max(shared, static_cast<double>(n.nearness) * static_cast<double>(n.damping));
+      vertex.ease = options_.ease * (1 + kSharedEase * shared);
+    }
+
+    const OneRings rings = one_rings(rest_.size(), task_.triangles);
+    const MeanValueRings mean_values = mean_value_rings(positions, rings, across);
+    for (std::size_t v = 0; v < rest_.size(); ++v) {
+      RestVertex& vertex = rest_[v];
+      Vec3d mean = Vec3d::Zero();
+      for (std::size_t k = 0; k < rings[v].size(); ++k) {
+        const std::size_t n = rings[v][k];
+        vertex.ring.push_back(n);
+        vertex.edge += (task_.rest[n] - task_.rest[v]).norm() / static_cast<double>(rings[v].size());
+        if (!mean_values.valid[v]) continue;
+        vertex.mean_values.push_back(static_cast<double>(mean_values.values[rings.starts[v] + k]));
+        mean += vertex.mean_values.back() * task_.rest[n];
+      }
+      if (mean_values.valid[v]) vertex.height = task_.rest[v] - mean;
+      // By the edges per support radius, squared: what is passed on goes as far as on a fine mesh.
+      const double edges =
+          vertex.tracked && vertex.edge > 0 ? fields_.fields[vertex.own].radius / vertex.edge : 0;
+      vertex.fineness = std::min(std::pow(edges / kFine, 2), 1.0);
+      vertex.trust = smooth_step(kTooCoarse, kCoarse, edges);
+    }
+  }
+
+  std::size_t transform_count() const {
+    std::uint32_t last = 0;
+    for (const std::uint32_t transform : fields_.transform) last = std::max(last, transform);
+    for (const std::uint32_t joint : task_.weights.joints) last = std::max(last, joint);
+    return std::size_t{last} + 1;
+  }
+
+  // Fields.
+
+  void pose(std::span<const Affine3d> posed_from_rest) {
+    posed_from_rest_.assign(posed_from_rest.begin(), posed_from_rest.end());
+    rest_from_posed_.clear();
+    for (const std::uint32_t transform : fields_.transform)
+      rest_from_posed_.push_back(posed_from_rest[transform].inverse());
+  }
+
+  const Affine3d& transform_of(std::size_t f) const { return posed_from_rest_[fields_.transform[f]]; }
+
+  /// f(x) = f_rest(T⁻¹ x) and ∇f = T⁻ᵀ ∇f_rest.
+  Sample field(std::size_t f, const Vec3d& x) const {
+    const Vec3d at = rest_from_posed_[f] * x;
+    Sample sample;
+    if (task_.values == FieldValues::exact) {
+      const sinew::HermiteRbf::Value value = fields_.fields[f].evaluate(at);
+      sample = {value.distance, value.gradient};
+    } else {
+      const FieldGrid& grid = fields_.fields[f].grid;
+      const Vec3d in_grid = grid.grid_from_rest() * at;
+      for (int axis = 0; axis < 3; ++axis)
+        if (!(in_grid[axis] >= 0) || !(in_grid[axis] < grid.size()[static_cast<std::size_t>(axis)] - 1))
+          return {};
+      const Eigen::Vector4d value = trilinear(grid, in_grid);
+      sample = {value[0], grid.grid_from_rest().linear().transpose() * value.tail<3>()};
+    }
+    if (!(sample.value > 0)) return {};
+    sample.gradient = rest_from_posed_[f].linear().transpose() * sample.gradient;
+    return sample;
+  }
+
+  std::vector<Sample> all_fields(const Vec3d& x) const {
+    std::vector<Sample> samples;
+    for (std::size_t f = 0; f < fields_.fields.size(); ++f) samples.push_back(field(f, x));
+    return samples;
+  }
+
+  /// The fields as a vertex feels them: those that it has to do with at rest damped, strangers as far as it
+  /// faces them.
+  std::vector<Sample> felt(const RestVertex& vertex, std::vector<Sample> samples,
+                           std::span<const double> faced) const {
+    std::vector<double> share(faced.begin(), faced.end());
+    for (const FieldNeighbour& n : vertex.neighbours) share[n.field] = static_cast<double>(n.damping);
+    share[vertex.own] = 1;
+    for (std::size_t f = 0; f < samples.size(); ++f) samples[f] = scaled(samples[f], share[f]);
+    return samples;
+  }
+
+  /// The composed field. A union is the largest of all, the vertex's own where they are equal.
+  Sample compose(const RestVertex& vertex, std::span<const Sample> samples) const {
+    if (unions_only_) {
+      Sample largest = samples[vertex.own];
+      for (const Sample& sample : samples)
+        if (sample.value > largest.value) largest = sample;
+      return largest;
+    }
+    std::vector<FieldSample> leaves;
+    for (const Sample& sample : samples)
+      leaves.push_back({static_cast<float>(sample.value), sample.gradient.cast<float>()});
+    const FieldSample all = fields_.tree.compose(leaves);
+    return {static_cast<double>(all.value), all.gradient.cast<double>()};
+  }
+
+  Probe probe(std::size_t v, const Vec3d& x) const {
+    const RestVertex& vertex = rest_[v];
+    const std::vector<Sample> samples = all_fields(x);
+    const std::vector<Sample> as_felt = felt(vertex, samples, skin_[v].faced);
+    Probe result;
+    result.own = samples[vertex.own];
+    result.all = compose(vertex, as_felt);
+    for (std::size_t f = 0; f < samples.size(); ++f) {
+      if (f == vertex.own || !(samples[f].value > 0)) continue;
+      // f_own − f_other − gap, for parts that have nothing to do with each other.
+      double side = result.own.value - as_felt[f].value - options_.gap;
+      for (std::size_t n = 0; n < vertex.neighbours.size(); ++n)
+        if (vertex.neighbours[n].field == f)
+          side = neighbour_side(vertex.neighbours[n], skin_[v].slides[n], result.own, samples[f], x);
+      if (side < result.side) {
+        result.side = side;
+        result.rival = as_felt[f].gradient;
+      }
+    }
+    return result;
+  }
+
+  /// For parts that hang together:
+  ///
+  ///   f_own − f_other − bias(x) − (1 − s) allowed + s³ kNoContact
+  ///
+  /// where s says how far the other's field just slides over the vertex. `allowed` is the difference at rest,
+  /// less what the fields shift against each other in any pose, and at most the gap; it becomes the gap as
+  /// the gradients turn against each other, which is a fold.
+  double neighbour_side(const FieldNeighbour& neighbour, double slides, const Sample& own,
+                        const Sample& other, const Vec3d& x) const {
+    const double difference = own.value - other.value;
+    if (difference > kClear) return difference;
+    double bias = 0;
+    if (neighbour.joint >= 0) {
+      // All of it within half the joint's radius, none beyond one and a half.
+      const auto j = static_cast<std::size_t>(neighbour.joint);
+      const Vec3d joint = transform_of(fields_.joints[j].child) * fields_.joints[j].place;
+      bias = static_cast<double>(neighbour.joint_bias) *
+             (1 - smooth_step(0.5, 1.5, (x - joint).norm() / joint_radius_[j]));
+    }
+    const double shift = kShift + kShiftAlong * static_cast<double>(neighbour.nearness) *
+                                      smooth_step(0.7, 0.97, cosine(own.gradient, other.gradient));
+    const double at_rest = std::min(static_cast<double>(neighbour.rest_side) - shift, options_.gap);
+    const double folds = std::max(
+        0.0, opposition(own.gradient, other.gradient) - static_cast<double>(neighbour.rest_opposition));
+    const double allowed = (1 - folds) * at_rest + folds * options_.gap;
+    return difference - bias - (1 - slides) * allowed + std::pow(slides, 3) * kNoContact;
+  }
+
+  // Start of a frame.
+
+  /// Cosine of the angle between a vertex's outward normal and the way from its bone to a point; 0 where
+  /// there is none.
+  double facing(std::size_t v, const Vec3d& to) const {
+    const Vec3d out = transform_of(rest_[v].own).linear() * rest_[v].outwards;
+    const Vec3d way = to - transform_of(rest_[v].own) * rest_[v].bone;
+    const double lengths = way.norm() * out.norm();
+    return lengths > 0 ? out.dot(way) / lengths : 0;
+  }
+
+  /// How far a vertex meets a part that it has little to do with, though it is near at rest, by the distance
+  /// from its bone then, and by the joints between them: not at all when it faces away from the part's bone.
+  double faced(std::size_t v, std::size_t f) const {
+    const BoneField& field = fields_.fields[f];
+    if (joints_away_[rest_[v].own][f] > kKinJoints) return 1;
+    const Vec3d& x = task_.rest[v];
+    const double distance = (nearest_bone_point(field, Affine3d::Identity(), x) - x).norm();
+    const double near = 1 - smooth_step(kNear, kFar, distance / field.radius);
+    const Vec3d bone = transform_of(rest_[v].own) * rest_[v].bone;
+    const Vec3d to = nearest_bone_point(field, transform_of(f), bone);
+    if (!((to - bone).norm() * rest_[v].outwards.norm() > 0)) return 1;
+    return 1 - near * (1 - smooth_step(kAway, kTowards, facing(v, to)));
+  }
+
+  /// Skin slides over a part that hangs together with its own and that it does not face: nearness by the
+  /// part's middle, the rest of it by the part's bone.
+  double slides_over(std::size_t v, const FieldNeighbour& neighbour) const {
+    const auto nearness = static_cast<double>(neighbour.nearness);
+    const Vec3d center = transform_of(neighbour.field) * mean_of_samples(fields_.fields[neighbour.field]);
+    return std::max(nearness * (1 - smooth_step(kFacesAway, kFaces, facing(v, center))),
+                    (1 - nearness) * (1 - faced(v, neighbour.field)));
+  }
+
+  /// t = iso + swelling min(0, f − iso): skin outside of its iso-surface keeps a share of that. Then t comes
+  /// nearer to f by the ease.
+  double target(std::size_t v, double value) const {
+    const double swollen = rest_[v].iso + options_.swelling * std::min(0.0, value - rest_[v].iso);
+    return swollen + std::clamp(value - swollen, -rest_[v].ease, rest_[v].ease);
+  }
+
+  void begin(std::size_t v, const Vec3d& start) {
+    PosedVertex& vertex = skin_[v];
+    vertex.start = vertex.now = start;
+    if (!rest_[v].tracked) return;
+    for (const FieldNeighbour& n : rest_[v].neighbours) vertex.slides.push_back(slides_over(v, n));
+    for (std::size_t f = 0; f < fields_.fields.size(); ++f) vertex.faced.push_back(faced(v, f));
+    const Probe p = probe(v, start);
+    vertex.target = target(v, p.all.value);
+    vertex.inwards = direction_of(p.own.gradient);
+    note(v, p);
+    const bool arrived = std::abs(vertex.error) <= options_.tolerance && p.side >= 0;
+    vertex.active = start.allFinite() && p.all.value > 0 && !arrived;
+  }
+
+  void note(std::size_t v, const Probe& p) {
+    skin_[v].error = p.all.value - skin_[v].target;
+    skin_[v].gradient = p.all.gradient;
+  }
+
+  // Projection.
+
+  void project_active() {
+    for (std::size_t v = 0; v < skin_.size(); ++v)
+      if (skin_[v].active) project(v);
+  }
+
+  void project(std::size_t v) {
+    PosedVertex& vertex = skin_[v];
+    Probe p = probe(v, vertex.now);
+    if (p.side < 0) {
+      vertex.beta = std::max(vertex.beta, smooth_step(0, kDeepContact, -p.side));
+      vertex.held = std::max(vertex.held, smooth_step(0, kHeld, -p.side));
+      bring_back(v, p);
+      vertex.mark = TrackMark::returned;
+    }
+    for (int step = 0; step < options_.steps; ++step) {
+      const bool arrived = std::abs(p.all.value - vertex.target) <= options_.tolerance;
+      if (vertex.held >= 1 || arrived || !(p.all.gradient.norm() > kNoGradient)) break;
+      if (!newton_step(v, p)) {
+        vertex.mark = TrackMark::contact;
+        vertex.beta =
+            std::max(vertex.beta, smooth_step(0, kDeepContact, std::abs(p.all.value - vertex.target)));
+        break;
+      }
+      if (vertex.mark == TrackMark::still) vertex.mark = TrackMark::moved;
+    }
+    note(v, p);
+  }
+
+  /// Up to kReturnSteps steps along
+  ///
+  ///   d = ∇f_own − (∇f_other − max(0, n·∇f_other) n),  n = ∇f_own / |∇f_own|,
+  ///
+  /// the steepest way of f_own − f_other without what leads away from the own bone, each as long as the side
+  /// over its slope along d (half of |∇f_own| at least). All of them together are not longer than
+  /// kReturnBudget ways of the own field alone. Stops at the bone. Ends at the best place on the way.
+  void bring_back(std::size_t v, Probe& p) {
+    Vec3d& x = skin_[v].now;
+    const double longest = kLongestReturn * fields_.fields[rest_[v].own].radius;
+    double left = 0;
+    if (p.own.gradient.norm() > kNoGradient) left = kReturnBudget * -p.side / p.own.gradient.norm();
+    const double deepest = std::max(kDeepest, p.own.value);
+    Vec3d best = x;
+    Probe best_probe = p;
+    for (int step = 0; step < kReturnSteps && p.side < 0; ++step) {
+      const double slope = p.own.gradient.norm();
+      if (!(slope > kNoGradient)) break;
+      const Vec3d n = p.own.gradient / slope;
+      const Vec3d d = (p.own.gradient - (p.rival - std::max(0.0, n.dot(p.rival)) * n)).normalized();
+      const double rate = std::max(d.dot(p.own.gradient - p.rival), 0.5 * slope);
+      const double length = std::min({-p.side / rate, longest, left});
+      if (!(length > 0)) break;
+      const Vec3d before = x;
+      const bool whole =
+          go(v, length * d, p, [&](const Probe& q) { return !past_bone(v, q) && q.own.value <= deepest; });
+      left -= (x - before).norm();
+      if (p.side > best_probe.side) {
+        best = x;
+        best_probe = p;
+      }
+      if (!whole) break;
+    }
+    x = best;
+    p = best_probe;
+  }
+
+  /// x − σ (1 − held) (f − t) ∇f / |∇f|² (eq. 6, with the sign that leads to t). Stops before it is farther
+  /// across a contact, the gradient turns too far, the bone is passed, or the error grows. False when it
+  /// stopped.
+  bool newton_step(std::size_t v, Probe& p) {
+    const PosedVertex& vertex = skin_[v];
+    const double error = p.all.value - vertex.target;
+    const Vec3d step =
+        -options_.step * (1 - vertex.held) * error / p.all.gradient.squaredNorm() * p.all.gradient;
+    const Vec3d from = p.all.gradient;
+    const double least_side = std::min(0.0, p.side);
+    const double least_cosine = std::cos(options_.turn * std::numbers::pi / 180);
+    return go(v, at_most(step, kLongestStep * fields_.fields[rest_[v].own].radius), p, [&](const Probe& q) {
+      return q.side >= least_side && cosine(from, q.all.gradient) >= least_cosine && !past_bone(v, q) &&
+             std::abs(q.all.value - vertex.target) <= std::abs(error);
+    });
+  }
+
+  /// Whether the own gradient has turned from where the vertex began by more than acos(kPastBone).
+  bool past_bone(std::size_t v, const Probe& q) const {
+    return q.own.gradient.dot(skin_[v].inwards) < kPastBone * q.own.gradient.norm();
+  }
+
+  /// All of the move if its end is good, else as far as bisection finds it good. False when it was cut short.
+  bool go(std::size_t v, const Vec3d& move, Probe& p, const std::function<bool(const Probe&)>& good) {
+    const Vec3d from = skin_[v].now;
+    const Probe end = probe(v, from + move);
+    if (good(end)) {
+      skin_[v].now = from + move;
+      p = end;
+      return true;
+    }
+    double inside = 0, outside = 1;
+    for (int halving = 0; halving < kHalvings; ++halving) {
+      const double middle = (inside + outside) / 2;
+      (good(probe(v, from + middle * move)) ? inside : outside) = middle;
+    }
+    skin_[v].now = from + inside * move;
+    if (inside > 0) p = probe(v, skin_[v].now);
+    return false;
+  }
+
+  // What neighbours have to say.
+
+  /// Every active vertex goes to its new place, all at once.
+  void move_active(const std::function<Vec3d(std::size_t)>& place) {
+    std::vector<Vec3d> next;
+    for (std::size_t v = 0; v < skin_.size(); ++v) next.push_back(skin_[v].active ? place(v) : skin_[v].now);
+    for (std::size_t v = 0; v < skin_.size(); ++v) skin_[v].now = next[v];
+  }
+
+  /// u' = m + (1 − share) (u − m) with u the displacement from the start and m the mean of the neighbours',
+  /// |u' − m| at most `strain` edges.
+  Vec3d coherent(std::size_t v, double share) const {
+    const Vec3d own = skin_[v].now - skin_[v].start;
+    if (rest_[v].ring.empty()) return own;
+    Vec3d mean = Vec3d::Zero();
+    for (const std::size_t n : rest_[v].ring) mean += skin_[n].now - skin_[n].start;
+    mean /= static_cast<double>(rest_[v].ring.size());
+    if (!mean.allFinite()) return own;
+    return mean + at_most((1 - share) * (own - mean), options_.strain * rest_[v].edge);
+  }
+
+  /// Σ Φ_j v_j.
+  Vec3d ring_mean(std::size_t v) const {
+    Vec3d mean = Vec3d::Zero();
+    for (std::size_t k = 0; k < rest_[v].ring.size(); ++k)
+      mean += rest_[v].mean_values[k] * skin_[rest_[v].ring[k]].now;
+    return mean.allFinite() ? mean : skin_[v].now;
+  }
+
+  /// The coherent place, and from there μ times the tangential part of the way to the ring's mean (eq. 7),
+  /// μ = 1 − (1 − |f − t|)⁴ (eq. 8).
+  Vec3d relaxed(std::size_t v) const {
+    const PosedVertex& vertex = skin_[v];
+    const Vec3d place = vertex.start + coherent(v, options_.coherence * rest_[v].fineness);
+    if (rest_[v].mean_values.empty() || !(vertex.gradient.norm() > kNoGradient)) return place;
+    const double mu = options_.relaxation * (1 - std::pow(1 - std::min(std::abs(vertex.error), 1.0), 4));
+    const Vec3d normal = vertex.gradient.normalized();
+    const Vec3d way = ring_mean(v) - vertex.now;
+    return place + mu * (way - way.dot(normal) * normal);
+  }
+
+  /// β' = β + fineness (mean of β over the vertex and its ring − β).
+  void diffuse() {
+    std::vector<double> next(skin_.size(), 0);
+    for (std::size_t v = 0; v < skin_.size(); ++v) {
+      if (!rest_[v].tracked) continue;
+      double sum = skin_[v].beta;
+      for (const std::size_t n : rest_[v].ring) sum += skin_[n].beta;
+      const double mean = sum / static_cast<double>(rest_[v].ring.size() + 1);
+      next[v] = skin_[v].beta + rest_[v].fineness * (mean - skin_[v].beta);
+    }
+    for (std::size_t v = 0; v < skin_.size(); ++v) skin_[v].beta = next[v];
+  }
+
+  /// From here on those are active that have been moved, that β has come to, and those of flipped triangles.
+  /// What is smoothed is held.
+  void widen() {
+    for (std::size_t v = 0; v < skin_.size(); ++v) {
+      PosedVertex& vertex = skin_[v];
+      if (!rest_[v].tracked) continue;
+      vertex.held = std::max(vertex.held, std::min(vertex.beta / kSmoothed, 1.0));
+      const bool flipped = options_.untangling > 0 && may_be_flipped(v) && smallest_area(v) < kThinTriangle;
+      vertex.active =
+          vertex.now.allFinite() && (vertex.beta > kLeastBeta || vertex.mark != TrackMark::still || flipped);
+    }
+  }
+
+  /// v + fineness β (Σ Φ_j v_j + kKeptBulge h − v) (eq. 9), h the height over the ring at rest, turned by the
+  /// own bone.
+  Vec3d smoothed(std::size_t v) const {
+    const PosedVertex& vertex = skin_[v];
+    if (rest_[v].mean_values.empty() || !(vertex.beta > kLeastBeta)) return vertex.now;
+    const Vec3d place = ring_mean(v) + kKeptBulge * (transform_of(rest_[v].own).linear() * rest_[v].height);
+    return place.allFinite() ? Vec3d(vertex.now + rest_[v].fineness * vertex.beta * (place - vertex.now))
+                             : vertex.now;
+  }
+
+  /// cos of the turn between the two heaviest joints as 3 × 3 matrices: <A, B> / (|A| |B|) < kTurned.
+  bool may_be_flipped(std::size_t v) const {
+    const auto joints = task_.weights.row_joints(v);
+    if (joints.size() < 2 || rest_[v].mean_values.empty()) return false;
+    const Mat3d a = posed_from_rest_[joints[0]].linear(), b = posed_from_rest_[joints[1]].linear();
+    return (a.transpose() * b).trace() < kTurned * a.norm() * b.norm();
+  }
+
+  /// Least of 1 and, over the triangles round the vertex, <c, n> / |c|²: n the triangle's normal with its
+  /// double area, c that at rest, carried by Σ w_i A_i.
+  double smallest_area(std::size_t v) const {
+    Mat3d turn = Mat3d::Zero();
+    for (std::size_t k = 0; k < task_.weights.row_size(v); ++k)
+      turn += static_cast<double>(task_.weights.row_values(v)[k]) *
+              posed_from_rest_[task_.weights.row_joints(v)[k]].linear();
+    const std::vector<std::size_t>& ring = rest_[v].ring;
+    double least = 1;
+    for (std::size_t k = 0; k < ring.size(); ++k) {
+      const std::size_t a = ring[k], b = ring[(k + 1) % ring.size()];
+      const Vec3d normal = (skin_[a].now - skin_[v].now).cross(skin_[b].now - skin_[v].now);
+      const Vec3d carried = turn * (task_.rest[a] - task_.rest[v]).cross(task_.rest[b] - task_.rest[v]);
+      if (carried.squaredNorm() > 0) least = std::min(least, normal.dot(carried) / carried.squaredNorm());
+    }
+    return least;
+  }
+
+  /// Towards the ring's mean, by `fineness` times a share from 0, where no triangle has less than
+  /// kThinTriangle of its area, to 1, where one is flipped.
+  Vec3d untangled(std::size_t v) const {
+    if (rest_[v].mean_values.empty()) return skin_[v].now;
+    const double share = 1 - smooth_step(0, kThinTriangle, smallest_area(v));
+    return skin_[v].now + rest_[v].fineness * share * (ring_mean(v) - skin_[v].now);
+  }
+
+  /// start + trust (now − start).
+  Vec3d trusted(std::size_t v) const {
+    if (!rest_[v].tracked || rest_[v].trust == 1) return skin_[v].now;
+    return skin_[v].start + rest_[v].trust * (skin_[v].now - skin_[v].start);
+  }
+
+  const TrackingTask& task_;
+  const FieldSet& fields_;
+  const TrackingOptions& options_;
+  bool unions_only_ = true;
+  std::vector<RestVertex> rest_;
+  std::vector<double> joint_radius_;
+  std::vector<std::vector<int>> joints_away_;  // from each field to each other
+  std::vector<Affine3d> posed_from_rest_;
+  std::vector<Affine3d> rest_from_posed_;  // per field
+  std::vector<PosedVertex> skin_;
+};
+
+}  // namespace
+
+TrackedSkin track(const TrackingTask& task, std::span<const Affine3d> posed_from_rest,
+                  std::span<const Vec3d> start) {
+  return Tracking(task, posed_from_rest).run(start);
+}
+
+}  // namespace sinew::reference
