@@ -9,6 +9,7 @@
 
 #include <sinew/core/parallel.h>
 #include <sinew/geometry/sampling.h>
+#include <sinew/geometry/segment.h>
 #include <sinew/implicit/compact_support.h>
 
 namespace sinew {
@@ -48,10 +49,7 @@ Vec3d interpolated_normal(const MeshView& mesh, std::span<const Vec3d> normals, 
 }
 
 double distance_to_segment(const Vec3d& x, const BoneSegment& segment) {
-  const Vec3d along = segment.tail - segment.head;
-  const double length2 = along.squaredNorm();
-  const double t = length2 > 0 ? std::clamp((x - segment.head).dot(along) / length2, 0.0, 1.0) : 0.0;
-  return (x - segment.head - t * along).norm();
+  return (x - nearest_on_segment(segment.head, segment.tail, x)).norm();
 }
 
 double distance_to_bone(const Vec3d& x, std::span<const BoneSegment> segments) {
@@ -152,11 +150,8 @@ Fade fade_at(const Vec3d& x, const BoneField& field) {
   for (const HermitePoint& sample : field.samples) look_at(sample.position);
   for (const HermitePoint& closure : field.closures) look_at(closure.position);
   for (const BoneSegment& segment : field.segments) {
-    const Vec3d along = segment.tail - segment.head;
-    const double length2 = along.squaredNorm();
-    const double t = length2 > 0 ? std::clamp((x - segment.head).dot(along) / length2, 0.0, 1.0) : 0.0;
     // Samples are few, and there are none on the caps of closed ends: the tube round the bone counts, too.
-    const Vec3d at = segment.head + t * along, from = x - at;
+    const Vec3d at = nearest_on_segment(segment.head, segment.tail, x), from = x - at;
     const double far = from.norm(), tube = tube_share(field) * field.radius;
     look_at(far > tube ? Vec3d(at + from * (tube / far)) : x);
   }

@@ -152,18 +152,16 @@ void SurfaceRuler::measure_hinges(std::span<const Vec3f> positions, std::span<co
     for (const std::uint32_t v : near_hinge_[h]) bent[v] = 1;
   }
   frame.joint_volumes = joint_volume_->measure(positions, bending);
-  if (!bending.empty()) {
-    // Skin that presses on other skin becomes flat; that is not detail lost. Its rim is bent by it, too.
-    std::vector<std::uint32_t> straight;
-    for (std::uint32_t v = 0; v < bent.size(); ++v)
-      if (!bent[v] && used_[v]) straight.push_back(v);
-    const FoldContact folds(view(rest_positions_), rings_, limb_radius_);
-    const std::vector<std::uint8_t> touches = folds.find(positions, *contact.boxes, flipped, straight);
-    for (std::size_t i = 0; i < straight.size(); ++i) {
-      if (!touches[i] && !contact.burial.vertex(straight[i])) continue;
-      bent[straight[i]] = 1;
-      for (const std::uint32_t n : rings_[straight[i]]) bent[n] = 1;
-    }
+  // Skin that presses on other skin becomes flat; that is not detail lost. Its rim is bent by it, too.
+  std::vector<std::uint32_t> straight;
+  for (std::uint32_t v = 0; v < bent.size(); ++v)
+    if (!bent[v] && used_[v]) straight.push_back(v);
+  const FoldContact folds(view(rest_positions_), rings_, limb_radius_);
+  const std::vector<std::uint8_t> touches = folds.find(positions, *contact.boxes, flipped, straight);
+  for (std::size_t i = 0; i < straight.size(); ++i) {
+    if (!touches[i] && !contact.burial.vertex(straight[i])) continue;
+    bent[straight[i]] = 1;
+    for (const std::uint32_t n : rings_[straight[i]]) bent[n] = 1;
   }
   frame.curvature_change = curvature_->change(positions, bent);
 }

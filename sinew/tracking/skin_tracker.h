@@ -34,7 +34,7 @@ struct TrackingOptions {
 
 /// What happened to a vertex in a frame.
 enum class TrackMark : std::uint8_t {
-  still = 0,     ///< stayed where the layer before put it
+  still = 0,     ///< stayed where the layer before put it, or was smoothed only
   moved = 1,     ///< went to its iso-value
   contact = 2,   ///< was stopped at the contact surface
   returned = 3,  ///< had been sent across the contact surface, and was brought back
@@ -62,7 +62,7 @@ struct TrackingScratch {
   std::vector<Vec3f> out, bone;               ///< outward normal and nearest point of the own bone
   std::vector<std::uint8_t> warm, next_warm;  ///< per block, 1: some vertex has a beta
   std::vector<float> error, target, beta, next_beta;
-  std::vector<float> held;             ///< 1: stays where it was brought back to
+  std::vector<float> held;             ///< share of the steps to the iso-value that are not taken
   std::vector<std::uint64_t> present;  ///< bits of the block's fields that a vertex has to do with
   std::vector<float> slides;           ///< per neighbour entry
   std::vector<TrackMark> state;
@@ -79,16 +79,18 @@ struct TrackingScratch {
 class SkinTracker {
  public:
   /// `own` names each vertex's own field, -1: not tracked; so are vertices where no field is. `weights` say
-  /// which transforms move a vertex. `posed_at_rest` carries the fields to where `rest` is. Throws Error when
-  /// sizes differ, weights name joints that `posed_at_rest` does not have, or there are more than 65 535
+  /// which transforms move a vertex. `posed_at_rest`, one motion for all transforms, carries the fields to
+  /// where `rest` is; poses other than the rest are tracked as if it were the identity. Throws Error when
+  /// sizes differ, when own fields, weights or fields name what is not there, or there are more than 65 535
   /// fields.
   SkinTracker(const MeshView& rest, std::span<const std::int32_t> own, std::shared_ptr<const FieldSet> fields,
               const SkinWeights& weights, std::span<const Affine3d> posed_at_rest,
               const TrackingOptions& options);
 
   TrackingScratch make_scratch() const;
-  /// Moves `positions`, one per rest vertex, in place. Allocates nothing, throws nothing; positions that are
-  /// not finite stay as they are. Same bits for any number of threads.
+  /// Moves `positions`, one per rest vertex, in place. `posed_from_rest` has as many as `posed_at_rest` had.
+  /// Allocates nothing, throws nothing; positions that are not finite stay as they are. Same bits for any
+  /// number of threads.
   void track(std::span<const Affine3d> posed_from_rest, TrackingScratch& scratch,
              std::span<Vec3f> positions) const;
 

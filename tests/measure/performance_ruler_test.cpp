@@ -9,6 +9,7 @@
 #include <sinew/geometry/winding.h>
 #include <sinew/measure/quantities.h>
 #include <sinew/measure/vertex_normals.h>
+#include <sinew/models/models.h>
 #include <sinew/scene/gltf.h>
 
 #include "tests/support/assets.h"
@@ -228,6 +229,20 @@ TEST(PerformanceRuler, SkinInContactIsNoDetailLost) {
   const double all = meter.change(performer.welded_positions(), near).value();
   EXPECT_GT(all, 0.03);
   EXPECT_LT(measured.frames[0].surface.curvature_change.value(), all / 2);
+}
+
+TEST(PerformanceRuler, WeightsOfTheBuiltInTubeLeaveNoRing) {
+  if (test::kSanitized) GTEST_SKIP() << "too slow here";
+  const Scene tube = make_model("tube").scene;
+  MeasureOptions options = options_for(tube, clip_named(tube, "bend"), 0, 0);
+  options.set_pose = [rest = rest_pose(tube), &tube](int, Pose& pose) {
+    pose = rest;
+    Quatf& joint = pose.joints[static_cast<std::size_t>(tube.skeleton.find("upper"))].rotation;
+    joint = joint * Quatf(Eigen::AngleAxisf(1.05f, Vec3f::UnitZ()));
+  };
+  // 2.5 % with a kink where the weights end.
+  EXPECT_LT(measure_performance(character(tube, "dqs"), options).frames[0].surface.curvature_change.value(),
+            0.01);
 }
 
 TEST(PerformanceRuler, FiguresDoNotDependOnThreads) {

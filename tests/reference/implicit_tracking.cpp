@@ -256,7 +256,7 @@ class Tracking {
       if (mean_values.valid[v]) vertex.height = task_.rest[v] - mean;
       // By the edges per support radius, squared: what is passed on goes as far as on a fine mesh.
       const double edges =
-          vertex.tracked && vertex.edge > 0 ? fields_.fields[vertex.own].radius / vertex.edge : 0;
+          vertex.tracked && vertex.edge > 0 ? fields_.fields[vertex.own].radius / vertex.edge : kFine;
       vertex.fineness = std::min(std::pow(edges / kFine, 2), 1.0);
       vertex.trust = smooth_step(kTooCoarse, kCoarse, edges);
     }
@@ -463,7 +463,7 @@ class Tracking {
       const bool arrived = std::abs(p.all.value - vertex.target) <= options_.tolerance;
       if (vertex.held >= 1 || arrived || !(p.all.gradient.norm() > kNoGradient)) break;
       if (!newton_step(v, p)) {
-        vertex.mark = TrackMark::contact;
+        if (vertex.mark != TrackMark::returned) vertex.mark = TrackMark::contact;
         vertex.beta =
             std::max(vertex.beta, smooth_step(0, kDeepContact, std::abs(p.all.value - vertex.target)));
         break;
@@ -637,7 +637,7 @@ class Tracking {
   }
 
   /// Least of 1 and, over the triangles round the vertex, <c, n> / |c|²: n the triangle's normal with its
-  /// double area, c that at rest, carried by Σ w_i A_i.
+  /// double area, c that of the rest's edges, carried by Σ w_i A_i.
   double smallest_area(std::size_t v) const {
     Mat3d turn = Mat3d::Zero();
     for (std::size_t k = 0; k < task_.weights.row_size(v); ++k)
@@ -648,7 +648,8 @@ class Tracking {
     for (std::size_t k = 0; k < ring.size(); ++k) {
       const std::size_t a = ring[k], b = ring[(k + 1) % ring.size()];
       const Vec3d normal = (skin_[a].now - skin_[v].now).cross(skin_[b].now - skin_[v].now);
-      const Vec3d carried = turn * (task_.rest[a] - task_.rest[v]).cross(task_.rest[b] - task_.rest[v]);
+      const Vec3d carried =
+          (turn * (task_.rest[a] - task_.rest[v])).cross(turn * (task_.rest[b] - task_.rest[v]));
       if (carried.squaredNorm() > 0) least = std::min(least, normal.dot(carried) / carried.squaredNorm());
     }
     return least;
@@ -664,7 +665,7 @@ class Tracking {
 
   /// start + trust (now − start).
   Vec3d trusted(std::size_t v) const {
-    if (!rest_[v].tracked || rest_[v].trust == 1) return skin_[v].now;
+    if (!rest_[v].tracked || rest_[v].trust == 1 || !skin_[v].start.allFinite()) return skin_[v].now;
     return skin_[v].start + rest_[v].trust * (skin_[v].now - skin_[v].start);
   }
 

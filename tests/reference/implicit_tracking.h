@@ -39,9 +39,8 @@ struct TrackedSkin {
 /// 1. start: each vertex's goal t = iso + swelling min(0, f − iso), nearer to f by `ease`.
 /// 2. `rounds` times: bring vertices that are across a contact back to their own side, take `steps` Newton
 ///    steps to f = t, and, but for the last round, relax.
-/// 3. Spread β, which says how deep in a contact a vertex was, by `diffusion` sweeps; smooth by β,
-/// `smoothing`
-///    sweeps.
+/// 3. Spread β, which says how deep in a contact a vertex was, by `diffusion` sweeps; smooth by β in
+///    `smoothing` sweeps.
 /// 4. Bring back and take `steps` Newton steps once more; what was smoothed takes none.
 /// 5. Restrain displacements that differ from their neighbours'.
 /// 6. Untangle triangles that are flipped, `untangling` sweeps.

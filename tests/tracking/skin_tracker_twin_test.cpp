@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <string>
 
@@ -85,8 +86,8 @@ struct Tube : Subject {
 /// How the two differ. Lengths are in support radii of the vertex's own field; that of the tube is its own,
 /// about.
 struct Difference {
-  std::size_t close = 0;  // vertices that differ by more than kClose
-  std::size_t off = 0;    // by more than a thousandth of it
+  std::size_t beyond_rounding = 0;    // vertices that differ by more than kClose
+  std::size_t beyond_thousandth = 0;  // by more than a thousandth of a radius
   std::size_t marks = 0;
   std::size_t moved = 0;  // by the twin
   double worst = 0;
@@ -121,10 +122,11 @@ Difference compare(const Subject& subject, std::span<const Affine3d> posed, std:
     if (!start[v].allFinite() && !twin.positions[v].allFinite()) continue;
     const double radius =
         subject.fields.set->fields[static_cast<std::size_t>(std::max(subject.fields.own[v], 0))].radius;
-    const double distance = (start[v].cast<double>() - twin.positions[v]).norm() / radius;
-    result.close += !(distance <= kClose);
-    result.off += !(distance <= 1e-3);
-    if (!(distance <= result.worst)) result.worst = distance;
+    double distance = (start[v].cast<double>() - twin.positions[v]).norm() / radius;
+    if (!std::isfinite(distance)) distance = std::numeric_limits<double>::infinity();
+    result.beyond_rounding += !(distance <= kClose);
+    result.beyond_thousandth += !(distance <= 1e-3);
+    result.worst = std::max(result.worst, distance);
   }
   return result;
 }
@@ -137,8 +139,8 @@ Difference compare(const Subject& subject, std::span<const Affine3d> posed, std:
 void expect_same(const Difference& d, const Subject& subject, const std::string& what,
                  std::size_t least_moved) {
   const std::size_t vertices = subject.rest.size();
-  EXPECT_LE(d.close, vertices / 20) << what;
-  EXPECT_LE(d.off, vertices / 200) << what;
+  EXPECT_LE(d.beyond_rounding, vertices / 20) << what;
+  EXPECT_LE(d.beyond_thousandth, vertices / 200) << what;
   EXPECT_LT(d.worst, 5e-3) << what;
   EXPECT_LE(d.marks, 5u) << what;
   EXPECT_GE(d.moved, least_moved) << what;
@@ -291,9 +293,9 @@ TEST(SkinTrackerTwin, ExactFieldsPutVerticesNearby) {
     const auto posed = Tube::bent(degrees);
     const Difference d = compare(tube, posed, tube.dqs(posed), {}, FieldValues::exact);
     EXPECT_LT(d.worst, 0.015) << degrees;
-    EXPECT_LT(d.off, tube.rest.size() / 6) << degrees;
+    EXPECT_LT(d.beyond_thousandth, tube.rest.size() / 6) << degrees;
     EXPECT_LE(d.marks, tube.rest.size() / 50) << degrees;
-    EXPECT_GT(d.close, 0u) << degrees;
+    EXPECT_GT(d.beyond_rounding, 0u) << degrees;
     if (test::kSanitized) break;
   }
 }

@@ -1,0 +1,472 @@
+#include <sinew/tracking/tracking_frame.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include <sinew/geometry/segment.h>
+#include <sinew/tracking/smooth_step.h>
+
+namespace sinew {
+
+namespace {
+
+// Skin whose outward normal points away from a neighbouring part does not meet it: cosines from which on it
+// does, and wholly does.
+constexpr float kFacesAway = 0.1f;
+constexpr float kFaces = 0.5f;
+// The same for parts that are near at rest (distance to the bone in support radii) but have little to do with
+// the vertex then.
+constexpr float kAway = 0;
+constexpr float kTowards = 0.3f;
+constexpr float kNear = 1.5f;
+constexpr float kFar = 2.5f;
+// Fields of parts that hang together shift a little against each other in every pose. That much is no
+// contact; more where both gradients point the same way, as they do outside of folds.
+constexpr float kShift = 0.03f;
+constexpr float kShiftAlong = 0.15f;
+// A vertex must not go past its own bone, behind which the gradient turns round: cosine to where it began.
+constexpr float kPastBone = 0.2f;
+constexpr float kLongestStep = 0.5f;     // of a projection, in support radii
+constexpr float kLongestReturn = 0.25f;  // of a step back to the own side
+constexpr float kReach = 0.35f;          // how far from a block fields are looked for, in support radii
+constexpr float kReturnBudget = 2;       // of the way back, in ways that the own field alone would need
+constexpr float kDeepContact = 0.15f;    // field value across a contact from which on it is smoothed wholly
+constexpr float kHeld = 0.07f;           // the same from which on it stays at the contact
+constexpr float kKeptBulge = 0.5f;       // share of a vertex's height over its ring that smoothing keeps
+constexpr float kThinTriangle = 0.2f;    // area over that at rest below which a triangle is nearly flipped
+constexpr float kTurned = 0.8f;          // trace of a turn by 45 degrees, in thirds: from there on it may be
+constexpr float kDeepest = 0.9f;         // own field up to which a vertex is brought back: a bone is at 1
+constexpr float kSmoothed = 0.1f;        // beta from which on the last projection leaves the iso-value alone
+constexpr int kReturnSteps = 12;
+constexpr int kHalvings = 5;
+constexpr float kClear = 0.35f;  // own field less another's from which on they are not in contact
+constexpr float kNoGradient = 1e-6f;
+constexpr float kLeastBeta = 1e-3f;
+
+/// From a point to the nearest one of some segments.
+Vec3f way_to(std::span<const std::array<Vec3f, 2>> segments, const Vec3f& from) {
+  Vec3f way = Vec3f::Zero();
+  float least = std::numeric_limits<float>::max();
+  for (const std::array<Vec3f, 2>& segment : segments) {
+    const Vec3f to = nearest_on_segment(segment[0], segment[1], from) - from;
+    if (to.squaredNorm() < least) least = to.squaredNorm(), way = to;
+  }
+  return way;
+}
+
+}  // namespace
+
+SkinTracker::Frame::Frame(const SkinTracker& tracker, TrackingScratch& scratch)
+    : t_(tracker),
+      s_(scratch),
+      step_(static_cast<float>(t_.options_.step)),
+      tolerance_(static_cast<float>(t_.options_.tolerance)),
+      cos_turn_(static_cast<float>(std::cos(t_.options_.turn * std::numbers::pi / 180))),
+      gap_(static_cast<float>(t_.options_.gap)),
+      swelling_(static_cast<float>(t_.options_.swelling)),
+      coherence_(static_cast<float>(t_.options_.coherence)),
+      strain_(static_cast<float>(t_.options_.strain)),
+      relaxation_(static_cast<float>(t_.options_.relaxation)) {}
+
+void SkinTracker::Frame::start(std::size_t b) const {
+  const std::size_t begin = b * kBlock, end = std::min(begin + kBlock, t_.tracked_);
+  TrackingScratch::Block& block = s_.blocks[b];
+  Vec3f low = Vec3f::Constant(std::numeric_limits<float>::max()), high = -low;
+  float margin = 0;
+  for (std::size_t i = begin; i < end; ++i) {
+    low = low.cwiseMin(s_.now[i]), high = high.cwiseMax(s_.now[i]);
+    margin = std::max(margin, kReach * radius(t_.own_[i]));
+  }
+  low.array() -= margin, high.array() += margin;
+  block.field_count = 0;
+  for (std::size_t f = 0; f < s_.posed.size() && block.field_count < block.fields.size(); ++f)
+    if (reaches(s_.posed[f], low, high)) block.fields[block.field_count++] = static_cast<std::uint16_t>(f);
+  if (!t_.unions_only_) t_.fields_->tree.prune({block.fields.data(), block.field_count}, block.steps);
+  block.active = 0;
+  for (std::size_t i = begin; i < end; ++i) {
+    s_.state[i] = TrackMark::still;
+    s_.beta[i] = s_.next_beta[i] = s_.held[i] = 0;
+    find_sliding(i);
+    s_.present[i] = present_fields(block, s_.now[i]);
+    const Probe p = probe(block, i, s_.now[i]);
+    // Skin that the layer before has swollen may keep some of it: tissue that a fold displaces.
+    const float error = p.all.value - t_.iso_[i];
+    s_.target[i] = t_.iso_[i] + swelling_ * std::min(0.0f, error);
+    // What nobody sees is not worth the work; less than that is taken off everywhere, so that nothing pops.
+    s_.target[i] += std::clamp(p.all.value - s_.target[i], -t_.ease_[i], t_.ease_[i]);
+    const float slope = p.own.gradient.norm();
+    s_.inwards[i] = slope > kNoGradient ? Vec3f(p.own.gradient / slope) : Vec3f(Vec3f::Zero());
+    note(i, p);
+    // Positions that are not finite have no fields.
+    if (!(p.all.value > 0) || !std::isfinite(s_.now[i].sum()) ||
+        (std::abs(s_.error[i]) <= tolerance_ && p.side >= 0))
+      continue;
+    s_.work[begin + block.active++] = static_cast<std::uint32_t>(i);
+  }
+}
+
+void SkinTracker::Frame::project(std::size_t b, int times) const {
+  const TrackingScratch::Block& block = s_.blocks[b];
+  for (std::size_t k = 0; k < block.active; ++k) {
+    const std::size_t i = s_.work[b * kBlock + k];
+    Vec3f x = s_.now[i];
+    Probe p = probe(block, i, x);
+    if (p.side < 0) {
+      // The deeper it was, the more it is smoothed, and a touch not at all: nothing pops.
+      s_.beta[i] = std::max(s_.beta[i], smooth_step(0, kDeepContact, -p.side));
+      s_.held[i] = std::max(s_.held[i], smooth_step(0, kHeld, -p.side));
+      bring_back(block, i, x, p);
+      s_.state[i] = TrackMark::returned;
+    }
+    // What has been brought back from afar stays at the contact. From there its iso-value could be
+    // anywhere.
+    const int steps = s_.held[i] >= 1 ? 0 : times;
+    for (int step = 0; step < steps && std::abs(p.all.value - s_.target[i]) > tolerance_; ++step) {
+      if (!(p.all.gradient.squaredNorm() > kNoGradient * kNoGradient)) break;
+      if (!newton_step(block, i, x, p)) {
+        if (s_.state[i] != TrackMark::returned) s_.state[i] = TrackMark::contact;
+        s_.beta[i] = std::max(s_.beta[i], smooth_step(0, kDeepContact, std::abs(p.all.value - s_.target[i])));
+        break;
+      }
+      if (s_.state[i] == TrackMark::still) s_.state[i] = TrackMark::moved;
+    }
+    s_.now[i] = x;
+    note(i, p);
+  }
+}
+
+void SkinTracker::Frame::relax(std::size_t b) const {
+  const TrackingScratch::Block& block = s_.blocks[b];
+  for (std::size_t k = 0; k < block.active; ++k) {
+    const std::size_t i = s_.work[b * kBlock + k];
+    s_.next[i] = s_.start[i] + coherent(i, coherence_ * t_.fineness_[i]);
+    const float length = s_.gradient[i].norm();
+    if (!t_.mean_values_.valid[i] || !(length > kNoGradient)) continue;
+    const float rest = 1 - std::min(std::abs(s_.error[i]), 1.0f);
+    const float mu = relaxation_ * (1 - rest * rest * rest * rest);
+    const Vec3f normal = s_.gradient[i] / length;
+    Vec3f offset = ring_mean(i) - s_.now[i];
+    offset -= offset.dot(normal) * normal;
+    s_.next[i] += mu * offset;
+  }
+}
+
+void SkinTracker::Frame::restrain(std::size_t b) const {
+  const TrackingScratch::Block& block = s_.blocks[b];
+  for (std::size_t k = 0; k < block.active; ++k) {
+    const std::size_t i = s_.work[b * kBlock + k];
+    s_.next[i] = s_.start[i] + coherent(i, 0);
+  }
+}
+
+void SkinTracker::Frame::untangle(std::size_t b) const {
+  const TrackingScratch::Block& block = s_.blocks[b];
+  for (std::size_t k = 0; k < block.active; ++k) {
+    const std::size_t i = s_.work[b * kBlock + k];
+    s_.next[i] = s_.now[i];
+    if (!t_.mean_values_.valid[i]) continue;
+    const float share = 1 - smooth_step(0, kThinTriangle, smallest_area(i));
+    if (share > 0) s_.next[i] += share * t_.fineness_[i] * (ring_mean(i) - s_.now[i]);
+  }
+}
+
+void SkinTracker::Frame::take_next(std::size_t b) const {
+  const TrackingScratch::Block& block = s_.blocks[b];
+  for (std::size_t k = 0; k < block.active; ++k) {
+    const std::size_t i = s_.work[b * kBlock + k];
+    s_.now[i] = s_.next[i];
+  }
+}
+
+void SkinTracker::Frame::diffuse(std::size_t b) const {
+  const auto near = t_.near_blocks(b);
+  s_.next_warm[b] = 0;
+  if (std::none_of(near.begin(), near.end(), [&](std::uint32_t n) { return s_.warm[n] != 0; })) return;
+  for (std::size_t i = b * kBlock; i < std::min((b + 1) * kBlock, t_.tracked_); ++i) {
+    float sum = s_.beta[i];
+    const auto ring = t_.rings_[i];
+    for (const std::uint32_t n : ring) sum += s_.beta[n];
+    const float mean = sum / static_cast<float>(ring.size() + 1);
+    s_.next_beta[i] = s_.beta[i] + t_.fineness_[i] * (mean - s_.beta[i]);
+    if (s_.next_beta[i] > 0) s_.next_warm[b] = 1;
+  }
+}
+
+void SkinTracker::Frame::find_warm(std::size_t b) const {
+  s_.warm[b] = 0;
+  for (std::size_t i = b * kBlock; i < std::min((b + 1) * kBlock, t_.tracked_); ++i)
+    if (s_.beta[i] > 0) s_.warm[b] = 1;
+}
+
+void SkinTracker::Frame::widen(std::size_t b) const {
+  TrackingScratch::Block& block = s_.blocks[b];
+  block.active = 0;
+  for (std::size_t i = b * kBlock; i < std::min((b + 1) * kBlock, t_.tracked_); ++i) {
+    s_.held[i] = std::max(s_.held[i], std::min(s_.beta[i] / kSmoothed, 1.0f));
+    if (!std::isfinite(s_.now[i].sum())) continue;
+    if (s_.beta[i] > kLeastBeta || s_.state[i] != TrackMark::still ||
+        (t_.options_.untangling > 0 && may_be_flipped(i) && smallest_area(i) < kThinTriangle))
+      s_.work[b * kBlock + block.active++] = static_cast<std::uint32_t>(i);
+  }
+}
+
+void SkinTracker::Frame::look_round(std::size_t b) const {
+  const TrackingScratch::Block& block = s_.blocks[b];
+  for (std::size_t k = 0; k < block.active; ++k) {
+    const std::size_t i = s_.work[b * kBlock + k];
+    s_.present[i] = present_fields(block, s_.now[i]);
+  }
+}
+
+void SkinTracker::Frame::smooth(std::size_t b) const {
+  const TrackingScratch::Block& block = s_.blocks[b];
+  for (std::size_t k = 0; k < block.active; ++k) {
+    const std::size_t i = s_.work[b * kBlock + k];
+    s_.next[i] = s_.now[i];
+    if (s_.beta[i] > kLeastBeta && t_.mean_values_.valid[i])
+      s_.next[i] += s_.beta[i] * t_.fineness_[i] * (smooth_place(i) - s_.now[i]);
+  }
+}
+
+void SkinTracker::Frame::note(std::size_t i, const Probe& p) const {
+  s_.error[i] = p.all.value - s_.target[i];
+  s_.gradient[i] = p.all.gradient;
+}
+
+void SkinTracker::Frame::find_sliding(std::size_t i) const {
+  const Eigen::Affine3f& own = s_.transforms[t_.own_[i]];
+  const Vec3f out = own.linear() * t_.rest_out_[i];
+  const Vec3f bone = own * t_.rest_bone_[i];
+  s_.out[i] = out, s_.bone[i] = bone;
+  for (std::uint32_t e = t_.neighbours_.starts[i]; e < t_.neighbours_.starts[i + 1]; ++e) {
+    const FieldNeighbour& neighbour = t_.neighbours_.entries[e];
+    const Vec3f way = s_.centers[neighbour.field] - bone;
+    const float lengths = way.norm() * out.norm();
+    const float facing = lengths > 0 ? out.dot(way) / lengths : 0.0f;
+    s_.slides[e] = std::max(neighbour.nearness * (1 - smooth_step(kFacesAway, kFaces, facing)),
+                            (1 - neighbour.nearness) * (1 - faced(i, neighbour.field)));
+  }
+}
+
+std::uint64_t SkinTracker::Frame::present_fields(const TrackingScratch::Block& block, const Vec3f& at) const {
+  std::uint64_t present = 0;
+  for (std::size_t k = 0; k < block.field_count; ++k)
+    present |= std::uint64_t{s_.posed[block.fields[k]].covers(at)} << k;
+  return present;
+}
+
+SkinTracker::Probe SkinTracker::Frame::probe(const TrackingScratch::Block& block, std::size_t i,
+                                             const Vec3f& at) const {
+  return t_.unions_only_ ? probe_with<true>(block, i, at) : probe_with<false>(block, i, at);
+}
+
+template <bool kUnions>
+SkinTracker::Probe SkinTracker::Frame::probe_with(const TrackingScratch::Block& block, std::size_t i,
+                                                  const Vec3f& at) const {
+  const std::uint16_t own = t_.own_[i];
+  std::array<FieldSample, kUnions ? 1 : CompositionTree::kMostLeaves> samples;
+  Probe result;
+  if (s_.posed[own].usable) result.own = s_.posed[own].sample(at);
+  result.all = result.own;
+  const FieldNeighbour* const first = t_.neighbours_.entries.data();
+  const FieldNeighbour* neighbour = first + t_.neighbours_.starts[i];
+  const FieldNeighbour* const last = first + t_.neighbours_.starts[i + 1];
+  for (std::uint64_t left = s_.present[i]; left != 0; left &= left - 1) {
+    const auto k = static_cast<std::size_t>(std::countr_zero(left));
+    const std::uint16_t field = block.fields[k];
+    FieldSample other = field == own ? result.own : s_.posed[field].sample(at);
+    if (field != own && other.value > 0) {
+      while (neighbour != last && neighbour->field < field) ++neighbour;
+      float side;
+      if (neighbour != last && neighbour->field == field) {
+        side = neighbour_side(*neighbour, s_.slides[static_cast<std::size_t>(neighbour - first)], result.own,
+                              other, at);
+        other.value *= neighbour->damping, other.gradient *= neighbour->damping;
+      } else {
+        if (!kUnions || other.value > result.own.value - gap_) {
+          const float share = faced(i, field);
+          other.value *= share, other.gradient *= share;
+        }
+        side = result.own.value - other.value - gap_;
+      }
+      if (side < result.side) result.side = side, result.rival = other.gradient;
+    }
+    if constexpr (kUnions) {
+      if (other.value > result.all.value) result.all = other;
+    } else {
+      samples[k] = other;
+    }
+  }
+  if constexpr (!kUnions) {
+    if (block.field_count == 0) return result;
+    for (std::size_t k = 0; k + 1 < block.field_count; ++k) {
+      const CompositionTree::Step& step = block.steps[k];
+      samples[step.target] = combine(*step.operation, samples[step.target], samples[step.other]);
+    }
+    result.all = samples[0];
+  }
+  return result;
+}
+
+float SkinTracker::Frame::faced(std::size_t i, std::size_t field) const {
+  if (!t_.kin(t_.own_[i], static_cast<std::int32_t>(field))) return 1;
+  const std::span<const Segment> rest = t_.segments_of(t_.rest_segments_, field);
+  const float near = 1 - smooth_step(kNear, kFar, way_to(rest, t_.rest_[i]).norm() / radius(field));
+  if (near == 0) return 1;
+  const Vec3f way = way_to(t_.segments_of(s_.segments, field), s_.bone[i]);
+  const float lengths = way.norm() * s_.out[i].norm();
+  if (!(lengths > 0)) return 1;
+  return 1 - near * (1 - smooth_step(kAway, kTowards, s_.out[i].dot(way) / lengths));
+}
+
+float SkinTracker::Frame::neighbour_side(const FieldNeighbour& neighbour, float slides,
+                                         const FieldSample& own, const FieldSample& other,
+                                         const Vec3f& at) const {
+  float side = own.value - other.value;
+  if (side > kClear) return side;
+  if (neighbour.joint >= 0) {
+    const auto joint = static_cast<std::size_t>(neighbour.joint);
+    side -= neighbour.joint_bias *
+            joint_bias_share((at - s_.joints[joint]).norm(), t_.neighbours_.joint_radius[joint]);
+  }
+  const float cosine = gradient_cosine(own.gradient, other.gradient);
+  const float shift = kShift + kShiftAlong * neighbour.nearness * smooth_step(0.7f, 0.97f, cosine);
+  float allowed = std::min(neighbour.rest_side - shift, gap_);
+  const float folds = std::max(0.0f, opposition(own.gradient, other.gradient) - neighbour.rest_opposition);
+  allowed += folds * (gap_ - allowed);
+  // Cubed: skin that just begins to turn away still meets it.
+  return side - (1 - slides) * allowed + slides * slides * slides * Probe::kNoContact;
+}
+
+bool SkinTracker::Frame::past_bone(std::size_t i, const Probe& p) const {
+  return p.own.gradient.dot(s_.inwards[i]) < kPastBone * p.own.gradient.norm();
+}
+
+void SkinTracker::Frame::bring_back(const TrackingScratch::Block& block, std::size_t i, Vec3f& x,
+                                    Probe& p) const {
+  const float deepest = std::max(kDeepest, p.own.value);
+  const float longest = kLongestReturn * radius(t_.own_[i]);
+  // The whole way is bounded by how far across the vertex is, in lengths of its own field. Where both
+  // gradients point the same way it would be long for a trifle, and the skin would jump.
+  const float first_slope = p.own.gradient.norm();
+  float left = first_slope > kNoGradient ? kReturnBudget * -p.side / first_slope : 0.0f;
+  Vec3f best = x;
+  Probe best_probe = p;
+  for (int step = 0; step < kReturnSteps && p.side < 0; ++step) {
+    const float slope = p.own.gradient.norm();
+    if (!(slope > kNoGradient)) break;
+    const Vec3f inwards = p.own.gradient / slope;
+    const Vec3f direction =
+        (p.own.gradient - (p.rival - std::max(0.0f, inwards.dot(p.rival)) * inwards)).normalized();
+    const float rate = std::max(direction.dot(p.own.gradient - p.rival), 0.5f * slope);
+    float length = std::min({-p.side / rate, longest, left});
+    if (!(length > 0)) break;
+    const Vec3f before = x;
+    const bool past = !go(block, i, length * direction, x, p,
+                          [&](const Probe& q) { return !past_bone(i, q) && q.own.value <= deepest; });
+    left -= (x - before).norm();
+    if (p.side > best_probe.side) best = x, best_probe = p;
+    if (past) break;
+  }
+  x = best, p = best_probe;
+}
+
+bool SkinTracker::Frame::newton_step(const TrackingScratch::Block& block, std::size_t i, Vec3f& x,
+                                     Probe& p) const {
+  const float error = p.all.value - s_.target[i];
+  Vec3f move = (-step_ * (1 - s_.held[i]) * error / p.all.gradient.squaredNorm()) * p.all.gradient;
+  const float length = move.norm(), longest = kLongestStep * radius(t_.own_[i]);
+  if (length > longest) move *= longest / length;
+  const float least = std::min(0.0f, p.side);
+  // One that could not be brought back all the way does not go farther across.
+  const auto good = [&, at = p](const Probe& q) {
+    return q.side >= least && gradient_cosine(at.all.gradient, q.all.gradient) >= cos_turn_ &&
+           !past_bone(i, q) && std::abs(q.all.value - s_.target[i]) <= std::abs(error);
+  };
+  return go(block, i, move, x, p, good);
+}
+
+template <typename Good>
+bool SkinTracker::Frame::go(const TrackingScratch::Block& block, std::size_t i, const Vec3f& move, Vec3f& x,
+                            Probe& p, const Good& good) const {
+  s_.present[i] |= present_fields(block, x + move);
+  const Probe end = probe(block, i, x + move);
+  if (good(end)) {
+    x += move, p = end;
+    return true;
+  }
+  float inside = 0, outside = 1;
+  Probe reached = p;
+  for (int cut = 0; cut < kHalvings; ++cut) {
+    const float half = (inside + outside) / 2;
+    const Probe q = probe(block, i, x + half * move);
+    if (good(q))
+      inside = half, reached = q;
+    else
+      outside = half;
+  }
+  x += inside * move, p = reached;
+  return false;
+}
+
+Vec3f SkinTracker::Frame::coherent(std::size_t i, float share) const {
+  const auto ring = t_.rings_[i];
+  const Vec3f own = s_.now[i] - s_.start[i];
+  if (ring.empty()) return own;
+  Vec3f mean = Vec3f::Zero();
+  for (const std::uint32_t n : ring) mean += s_.now[n] - s_.start[n];
+  mean /= static_cast<float>(ring.size());
+  if (!std::isfinite(mean.sum())) return own;
+  Vec3f apart = (1 - share) * (own - mean);
+  const float length = apart.norm(), longest = strain_ * t_.edge_[i];
+  if (length > longest) apart *= longest / length;
+  return mean + apart;
+}
+
+float SkinTracker::Frame::smallest_area(std::size_t i) const {
+  const Eigen::Matrix3f turn = blended_linear(i);
+  const auto ring = t_.rings_[i];
+  float least = 1;
+  Vec3f before = s_.now[ring.back()] - s_.now[i], rest_before = t_.rest_[ring.back()] - t_.rest_[i];
+  for (const std::uint32_t n : ring) {
+    const Vec3f edge = s_.now[n] - s_.now[i], rest_edge = t_.rest_[n] - t_.rest_[i];
+    const Vec3f carried = (turn * rest_before).cross(turn * rest_edge);
+    const float size = carried.squaredNorm();
+    if (size > 0) least = std::min(least, before.cross(edge).dot(carried) / size);
+    before = edge, rest_before = rest_edge;
+  }
+  return least;
+}
+
+Eigen::Matrix3f SkinTracker::Frame::blended_linear(std::size_t i) const {
+  Eigen::Matrix3f sum = Eigen::Matrix3f::Zero();
+  for (std::size_t k = 0; k < t_.weights_.row_size(i); ++k)
+    sum += t_.weights_.row_values(i)[k] * s_.turns[t_.weights_.row_joints(i)[k]];
+  return sum;
+}
+
+bool SkinTracker::Frame::may_be_flipped(std::size_t i) const {
+  const auto joints = t_.weights_.row_joints(i);
+  if (joints.size() < 2 || !t_.mean_values_.valid[i]) return false;
+  const Eigen::Matrix3f &a = s_.turns[joints[0]], &b = s_.turns[joints[1]];
+  return a.cwiseProduct(b).sum() < kTurned * a.norm() * b.norm();
+}
+
+Vec3f SkinTracker::Frame::smooth_place(std::size_t i) const {
+  const Vec3f height = s_.transforms[t_.own_[i]].linear() * t_.rest_height_[i];
+  const Vec3f place = ring_mean(i) + kKeptBulge * height;
+  return std::isfinite(place.sum()) ? place : s_.now[i];
+}
+
+Vec3f SkinTracker::Frame::ring_mean(std::size_t i) const {
+  Vec3f mean = Vec3f::Zero();
+  const auto ring = t_.rings_[i];
+  const float* phi = t_.mean_values_.values.data() + t_.rings_.starts[i];
+  for (std::size_t k = 0; k < ring.size(); ++k) mean += phi[k] * s_.now[ring[k]];
+  return std::isfinite(mean.sum()) ? mean : s_.now[i];
+}
+
+}  // namespace sinew

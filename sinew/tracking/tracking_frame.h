@@ -1,0 +1,123 @@
+#pragma once
+
+#include <sinew/tracking/skin_tracker.h>
+
+namespace sinew {
+
+/// The fields at a point as a vertex sees them.
+struct SkinTracker::Probe {
+  static constexpr float kNoContact = 2;  // more than two fields can differ by
+
+  FieldSample own;              // of the vertex's own bone
+  FieldSample all;              // composed
+  float side = kNoContact;      // how far on its own side of the nearest contact; negative: across
+  Vec3f rival = Vec3f::Zero();  // gradient of the field beyond that contact
+};
+
+/// One frame's work, shared by the threads that do it: every function treats one block of vertices. Sweeps
+/// over the surface read `now` and write `next`; all else writes to the block's own vertices only.
+class SkinTracker::Frame {
+ public:
+  Frame(const SkinTracker& tracker, TrackingScratch& scratch);
+
+  /// Finds the fields that reach a block, and its vertices that have something to do.
+  void start(std::size_t b) const;
+
+  /// Brings active vertices to their own side, then up to `times` steps towards their iso-value.
+  void project(std::size_t b, int times) const;
+
+  /// Tangential relaxation (eq. 7 and 8) of displacements that have been made coherent, into `next`.
+  void relax(std::size_t b) const;
+
+  /// No displacement differs from its neighbours' by more than the strain allows; into `next`.
+  void restrain(std::size_t b) const;
+
+  /// Vertices of triangles that are flipped, or nearly, go to their ring's mean, into `next`.
+  void untangle(std::size_t b) const;
+
+  void take_next(std::size_t b) const;
+
+  /// One sweep that spreads β over the surface. Blocks to which none can come are passed over.
+  void diffuse(std::size_t b) const;
+
+  /// Says which blocks have some β.
+  void find_warm(std::size_t b) const;
+
+  /// Makes the vertices that β reached active, too, and those of flipped triangles. What is smoothed stays
+  /// where that puts it: it has no iso-value in a contact.
+  void widen(std::size_t b) const;
+
+  /// Vertices that have gone some way may have come to other fields.
+  void look_round(std::size_t b) const;
+
+  /// Laplacian smoothing by β (eq. 9), into `next`. The mean is by the ring's mean value coordinates, which
+  /// keep what is irregular in the mesh at rest; with some of the vertex's height over it at rest, without
+  /// which fingers would become thin.
+  void smooth(std::size_t b) const;
+
+ private:
+  float radius(std::size_t field) const { return static_cast<float>(t_.fields_->fields[field].radius); }
+
+  void note(std::size_t i, const Probe& p) const;
+
+  /// How far each neighbour's field just slides over the vertex: skin that does not face it does not meet it.
+  /// By the part's place, not by its gradient, which turns round behind its bone.
+  void find_sliding(std::size_t i) const;
+
+  /// Which of a block's fields are not zero at a vertex: of the others it hears nothing until it is asked
+  /// again.
+  std::uint64_t present_fields(const TrackingScratch::Block& block, const Vec3f& at) const;
+
+  Probe probe(const TrackingScratch::Block& block, std::size_t i, const Vec3f& at) const;
+
+  template <bool kUnions>
+  Probe probe_with(const TrackingScratch::Block& block, std::size_t i, const Vec3f& at) const;
+
+  /// How far a vertex meets a field that it has little to do with at rest, though its part is near: not at
+  /// all when its skin faces away from that bone. Then the part has come below it, as a thigh below the back.
+  float faced(std::size_t i, std::size_t field) const;
+
+  /// The side of a contact with a field that the vertex has to do with at rest.
+  float neighbour_side(const FieldNeighbour& neighbour, float slides, const FieldSample& own,
+                       const FieldSample& other, const Vec3f& at) const;
+
+  bool past_bone(std::size_t i, const Probe& p) const;
+
+  /// Along the steepest way of f_own − f_other, but not away from the own bone: behind the other's bone its
+  /// gradient points the wrong way. Ends at the best place there was.
+  void bring_back(const TrackingScratch::Block& block, std::size_t i, Vec3f& x, Probe& p) const;
+
+  /// One step of Newton's method for f = target (eq. 6, whose sign the papers print wrongly). False when it
+  /// was stopped: at a contact; where the gradient turns too far; where the value would leave its goal.
+  bool newton_step(const TrackingScratch::Block& block, std::size_t i, Vec3f& x, Probe& p) const;
+
+  /// Moves x, and the probe of it, all the way when the end of it is good; else as far as it is, to a
+  /// thirty-second: what is done to a vertex must be continuous in the pose. False when it was cut short.
+  template <typename Good>
+  bool go(const TrackingScratch::Block& block, std::size_t i, const Vec3f& move, Vec3f& x, Probe& p,
+          const Good& good) const;
+
+  /// The vertex's displacement, nearer to its neighbours' by a share, and near enough for the strain. Where
+  /// neighbours disagree one of them is wrong.
+  Vec3f coherent(std::size_t i, float share) const;
+
+  /// Of the triangles round a vertex, the least area over that at rest; negative when it is flipped against
+  /// where the vertex's joints carry it.
+  float smallest_area(std::size_t i) const;
+
+  Eigen::Matrix3f blended_linear(std::size_t i) const;
+
+  /// Whether the two joints that move a vertex most have turned against each other by so much that its
+  /// triangles may be flipped.
+  bool may_be_flipped(std::size_t i) const;
+
+  Vec3f smooth_place(std::size_t i) const;
+
+  Vec3f ring_mean(std::size_t i) const;
+
+  const SkinTracker& t_;
+  TrackingScratch& s_;
+  float step_, tolerance_, cos_turn_, gap_, swelling_, coherence_, strain_, relaxation_;
+};
+
+}  // namespace sinew
