@@ -138,6 +138,7 @@ TEST(PerformanceRuler, TumblingAsAWholeIsNeitherFlipNorFlicker) {
 }
 
 TEST(PerformanceRuler, AnUnusableJointTakesItsRestAndItsChildrenFollow) {
+  if (test::kSanitized) GTEST_SKIP() << "too slow here";
   const Scene tube = test::make_grid_tube();
   const std::size_t joints = tube.skeleton.size();
   ASSERT_GE(joints, 2u);
@@ -179,6 +180,7 @@ TEST(PerformanceRuler, TwistKeepsVolumeBetterWithDualQuaternions) {
 }
 
 TEST(PerformanceRuler, JointVolumeGoesWithLinearBlending) {
+  if (test::kSanitized) GTEST_SKIP() << "too slow here";
   const Scene tube = test::make_grid_tube();
   double last = 1;
   for (const int degrees : {60, 90, 130}) {
@@ -289,6 +291,7 @@ TEST(PerformanceRuler, RealCharactersGiveNumbers) {
 }
 
 TEST(PerformanceRuler, HumanCrouchesIntoItself) {
+  if (test::kSanitized) GTEST_SKIP() << "too slow here";
   const auto path = test::asset("human.glb");
   if (!path) GTEST_SKIP() << test::missing_asset("human.glb");
   const Scene scene = read_gltf(*path);

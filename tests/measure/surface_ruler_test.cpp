@@ -102,6 +102,7 @@ double lens_volume(double r, double d) {
 }
 
 TEST(SurfaceRuler, OverlappingSpheresHaveTheLensesVolume) {
+  if (test::kSanitized) GTEST_SKIP() << "too slow here";
   const Mesh sphere = test::make_icosphere(4);
   // The mesh lies inside the sphere it stands for: one of the same volume is the fair comparison.
   const double r = std::cbrt(enclosed_volume(sphere.view()) * 3 / (4 * kPi));
@@ -262,6 +263,7 @@ TEST(SurfaceRuler, APartThatFoldsIntoItselfOverlapsWithin) {
 }
 
 TEST(SurfaceRuler, RegionsBehindEachOtherCountOnce) {
+  if (test::kSanitized) GTEST_SKIP() << "too slow here";
   // Seen along x, where each lens is thinnest, both small spheres stand in one line.
   const Mesh small = test::moved(test::make_icosphere(3), {0, 0, 0}, 0.3f);
   const Mesh ends = test::join(test::moved(small, {1.1f, 0, 0}), test::moved(small, {-1.1f, 0.05f, 0}));
@@ -366,6 +368,7 @@ Mesh make_slab(int cells, float height, float wave) {
 }
 
 TEST(SurfaceRuler, SheetsThatTouchHaveMorePairsAndLessOverlapThanSheetsThatPierce) {
+  if (test::kSanitized) GTEST_SKIP() << "too slow here";
   const Mesh slab = make_slab(40, 0.3f, 0.002f);
   // Turned a little, so that the ripples of both do not fit into each other.
   std::vector<Vec3f> other;
@@ -411,6 +414,7 @@ TEST(SurfaceRuler, BuriedTwiceIsNewWhereOnceIsRest) {
 }
 
 TEST(SurfaceRuler, DepthOfASphereSunkIntoAnother) {
+  if (test::kSanitized) GTEST_SKIP() << "too slow here";
   const double big = 1, small = 0.2;
   const Two two(test::make_icosphere(5), test::make_icosphere(3, 0.2f));
   const SurfaceRuler ruler(two.rest().view());
@@ -425,6 +429,7 @@ TEST(SurfaceRuler, DepthOfASphereSunkIntoAnother) {
 }
 
 TEST(SurfaceRuler, DepthOfEqualSpheresReachesTheRim) {
+  if (test::kSanitized) GTEST_SKIP() << "too slow here";
   const Mesh sphere = test::make_icosphere(4);
   const Two two(sphere, sphere);
   const SurfaceRuler ruler(two.rest().view());

@@ -159,6 +159,7 @@ TEST(SkinTrackerTwin, BentTubes) {
 }
 
 TEST(SkinTrackerTwin, RigidSkins) {
+  if (test::kSanitized) GTEST_SKIP() << "too slow here";
   for (const OperatorKind kind : {OperatorKind::union_, OperatorKind::contact}) {
     const Tube tube(kind);
     for (const double degrees : {60.0, 110.0}) {
@@ -211,6 +212,7 @@ TEST(SkinTrackerTwin, EveryOption) {
 }
 
 TEST(SkinTrackerTwin, PartsThatDoNotHangTogether) {
+  if (test::kSanitized) GTEST_SKIP() << "too slow here";
   // Every vertex belongs to one bone only. Fields that cover it at rest are damped, and those that do not are
   // strangers, which it meets as the tube is folded up.
   for (const OperatorKind kind : {OperatorKind::union_, OperatorKind::contact}) {
