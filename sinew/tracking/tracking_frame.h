@@ -14,8 +14,9 @@ struct SkinTracker::Probe {
   Vec3f rival = Vec3f::Zero();  // gradient of the field beyond that contact
 };
 
-/// One frame's work, shared by the threads that do it: every function treats one block of vertices. Sweeps
-/// over the surface read `now` and write `next`; all else writes to the block's own vertices only.
+/// One frame of SkinTracker (Vaillant et al. 2012, §5; Vaillant 2015, §4.6.2), shared by the threads that do
+/// it: every function treats one block of vertices. Sweeps over the surface read `now` and write `next`; all
+/// else writes to the block's own vertices only. tests/reference/implicit_tracking.h says the same plainly.
 class SkinTracker::Frame {
  public:
   Frame(const SkinTracker& tracker, TrackingScratch& scratch);
