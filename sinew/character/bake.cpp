@@ -6,6 +6,7 @@
 #include <tbb/task_arena.h>
 
 #include <sinew/character/performer.h>
+#include <sinew/character/seek.h>
 #include <sinew/core/parallel.h>
 
 namespace sinew {
@@ -41,7 +42,6 @@ BakeReport bake(const std::shared_ptr<const Character>& character, const BakeOpt
   const bool history = character->has_history();
   const int start = history ? 0 : options.first_frame;
   const int frames = options.last_frame - start + 1;
-  const double seconds = 1.0 / options.frames_per_second;
 
   std::vector<Performer> performers;
   const std::size_t batch = history ? 1 : performer_count(*character, frames);
@@ -58,10 +58,14 @@ BakeReport bake(const std::shared_ptr<const Character>& character, const BakeOpt
       if (options.set_pose) options.set_pose(start + done + static_cast<int>(i), pose);
       poses[i] = pose;
     }
+    const auto perform = [&](std::size_t i) {
+      const int frame = start + done + static_cast<int>(i);
+      performers[i].perform(poses[i], seconds_before_frame(frame, options.frames_per_second));
+    };
     if (count == 1) {
-      performers[0].perform(poses[0], done == 0 ? 0 : seconds);
+      perform(0);
     } else {
-      parallel_blocks(count, 1, [&](std::size_t i, std::size_t) { performers[i].perform(poses[i]); });
+      parallel_blocks(count, 1, [&](std::size_t i, std::size_t) { perform(i); });
     }
     for (std::size_t i = 0; i < count; ++i) {
       report.rejected_joints += performers[i].rejected_joints();

@@ -60,7 +60,8 @@ std::vector<std::uint32_t> group_slots(const NormalSlots& slots, const Weld& wel
 
 }  // namespace
 
-std::shared_ptr<const Character> Character::make(const Scene& scene, const Recipe& recipe) {
+std::shared_ptr<const Character> Character::make(const Scene& scene, const Recipe& recipe,
+                                                 const std::vector<LayerMaker>& own_layers) {
   check_scene(scene);
   if (scene.meshes.empty()) throw Error(fmt::format("{}: has no mesh to deform", scene.source.string()));
   std::shared_ptr<Character> character(new Character());
@@ -85,6 +86,7 @@ std::shared_ptr<const Character> Character::make(const Scene& scene, const Recip
     if (const std::string reason = character->layers_.back()->idle_because(); !reason.empty())
       character->warnings_.push_back(fmt::format("layer '{}' does nothing: {}", layer.method, reason));
   }
+  for (const LayerMaker& make_layer : own_layers) character->layers_.push_back(make_layer(*character));
   return character;
 }
 

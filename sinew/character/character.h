@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -14,6 +15,9 @@
 #include <sinew/skinning/packed_weights.h>
 
 namespace sinew {
+
+/// Makes a layer that no recipe knows, for a character that is complete but for its layers.
+using LayerMaker = std::function<std::unique_ptr<const Layer>(const Character& character)>;
 
 /// Ties welded vertices to a joint: their rest position, in the common rest space, follows
 /// world_from_joint · joint_from_rest. Several skins may bind one joint, each with matrices of its own.
@@ -46,8 +50,10 @@ struct CharacterMesh {
 class Character {
  public:
   /// Throws Error when the scene has no mesh, does not hold together (check_scene) or has more than 65 536
-  /// joint bindings, and whatever the recipe's layers throw for characters they cannot serve.
-  static std::shared_ptr<const Character> make(const Scene& scene, const Recipe& recipe);
+  /// joint bindings, and whatever the recipe's layers throw for characters they cannot serve. `own_layers`
+  /// come after those of the recipe.
+  static std::shared_ptr<const Character> make(const Scene& scene, const Recipe& recipe,
+                                               const std::vector<LayerMaker>& own_layers = {});
 
   const Skeleton& skeleton() const { return skeleton_; }
   std::span<const Binding> bindings() const { return bindings_; }

@@ -27,6 +27,9 @@ struct LayerFrame {
 class LayerState {
  public:
   virtual ~LayerState() = default;
+  /// A copy that goes on exactly as this one would, or null for states that cannot be copied: those that are
+  /// scratch only. Layers with history must override it, so that a performer can return to earlier frames.
+  virtual std::unique_ptr<LayerState> clone() const { return nullptr; }
 };
 
 /// Takes the pose and the surface so far and deforms it. Immutable and shared by all performers of a

@@ -4,6 +4,9 @@
 #include <cassert>
 #include <cmath>
 
+#include <fmt/format.h>
+
+#include <sinew/core/error.h>
 #include <sinew/core/parallel.h>
 
 namespace sinew {
@@ -21,6 +24,19 @@ bool usable(const Vec3f& v) {
 
 bool usable(const Affine3d& transform) {
   return transform.matrix().allFinite() && transform.matrix().cwiseAbs().maxCoeff() <= kLargest;
+}
+
+/// Copies of the states of layers with history; null for the others.
+std::vector<std::unique_ptr<LayerState>> copy_history(const Character& character,
+                                                      std::span<const std::unique_ptr<LayerState>> states) {
+  std::vector<std::unique_ptr<LayerState>> copies(states.size());
+  for (std::size_t l = 0; l < states.size(); ++l) {
+    if (!character.layers()[l]->has_history() || states[l] == nullptr) continue;
+    copies[l] = states[l]->clone();
+    if (copies[l] == nullptr)
+      throw Error(fmt::format("layer {} has history, but its state cannot be copied", l));
+  }
+  return copies;
 }
 
 }  // namespace
@@ -53,8 +69,34 @@ Performer::Performer(std::shared_ptr<const Character> character)
 }
 
 void Performer::reset() {
+  noted_frame_ = -1;
   states_.clear();
   for (const auto& layer : character_->layers()) states_.push_back(layer->make_state());
+}
+
+PerformerCheckpoint Performer::checkpoint() const {
+  PerformerCheckpoint checkpoint;
+  checkpoint.character_ = character_;
+  checkpoint.states_ = copy_history(*character_, states_);
+  return checkpoint;
+}
+
+void Performer::restore(const PerformerCheckpoint& checkpoint) {
+  if (checkpoint.character_ != character_) throw Error("the checkpoint is one of another character");
+  std::vector<std::unique_ptr<LayerState>> copies = copy_history(*character_, checkpoint.states_);
+  noted_frame_ = -1;
+  for (std::size_t l = 0; l < states_.size(); ++l)
+    if (copies[l] != nullptr) states_[l] = std::move(copies[l]);
+}
+
+void Performer::note_frame(const std::shared_ptr<const void>& sequence, int frame) {
+  assert(sequence != nullptr && frame >= 0);
+  noted_sequence_ = sequence;
+  noted_frame_ = frame;
+}
+
+int Performer::noted_frame(const std::shared_ptr<const void>& sequence) const {
+  return noted_sequence_.lock() == sequence ? noted_frame_ : -1;
 }
 
 void Performer::clean_pose(const Pose& pose) {
@@ -99,6 +141,7 @@ void Performer::apply_morph_targets() {
 }
 
 void Performer::perform(const Pose& pose, double seconds) {
+  noted_frame_ = -1;
   clean_pose(pose);
   forward_kinematics(character_->skeleton(), pose_.joints, world_from_joint_);
   const std::span<const Binding> bindings = character_->bindings();

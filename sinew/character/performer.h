@@ -8,6 +8,16 @@
 
 namespace sinew {
 
+/// What the layers of one character remember after a frame. Holds on to the character.
+class PerformerCheckpoint {
+ private:
+  friend class Performer;
+  PerformerCheckpoint() = default;
+
+  std::shared_ptr<const Character> character_;
+  std::vector<std::unique_ptr<LayerState>> states_;  // per layer; null for those without history
+};
+
 /// Plays one character: owns the history and the scratch memory. Two performers never touch each other's
 /// memory, so each may run on a thread of its own.
 class Performer {
@@ -21,6 +31,21 @@ class Performer {
 
   /// Forgets all history: the next frame is as the first.
   void reset();
+
+  /// The history so far; the last frame's surface is not part of it. Throws Error when a layer with history
+  /// has a state that cannot be copied.
+  PerformerCheckpoint checkpoint() const;
+  /// Takes up the history of a checkpoint, any number of times: the next frame is as it was after
+  /// checkpoint(). Until then positions and normals stay those of the last frame. Allocates. Throws Error
+  /// for a checkpoint of another character, and then changes nothing.
+  void restore(const PerformerCheckpoint& checkpoint);
+
+  /// Notes that the last frame was this one of `sequence`, whatever that is to the caller (not null; it is
+  /// not kept alive). The note is gone after the next perform(), reset() or restore(), so that whoever left
+  /// it can see whether someone else performed since.
+  void note_frame(const std::shared_ptr<const void>& sequence, int frame);
+  /// The frame that was noted for `sequence`, or -1.
+  int noted_frame(const std::shared_ptr<const void>& sequence) const;
 
   const Character& character() const { return *character_; }
   /// The last frame, in scene space: file vertices in file order, of the scene's mesh of that number.
@@ -56,6 +81,8 @@ class Performer {
   std::vector<Vec3f> morphed_rest_;      // empty without morph targets
   std::vector<Vec3f> positions_;
   std::vector<std::unique_ptr<LayerState>> states_;
+  std::weak_ptr<const void> noted_sequence_;
+  int noted_frame_ = -1;
   std::vector<std::vector<Vec3f>> file_positions_;  // per mesh; empty where nothing was welded
   std::vector<Vec4f> normal_scratch_;
   std::vector<Vec3f> group_normals_;

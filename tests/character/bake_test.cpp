@@ -1,8 +1,11 @@
 #include <sinew/character/bake.h>
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 #include <tbb/task_arena.h>
 
+#include <sinew/character/seek.h>
 #include <sinew/core/error.h>
 
 #include "tests/support/grid_tube.h"
@@ -23,9 +26,32 @@ class Recorder : public FrameWriter {
   bool finished = false;
 };
 
-std::vector<std::vector<Vec3f>> bake_tube(int first, int last, int threads) {
+/// Moves the surface by what earlier frames and their seconds add up to or, without history, by this
+/// frame's seconds.
+class SumLayer : public Layer {
+ public:
+  explicit SumLayer(bool history) : history_(history) {}
+
+  bool has_history() const override { return history_; }
+  std::unique_ptr<LayerState> make_state() const override { return std::make_unique<State>(); }
+  void deform(const LayerFrame& frame, LayerState* state, std::span<Vec3f> positions) const override {
+    float& sum = static_cast<State&>(*state).sum;
+    sum = 0.9f * sum + positions.back().y() + static_cast<float>(frame.seconds);
+    for (Vec3f& p : positions)
+      p += history_ ? Vec3f(sum, 0, 0) : Vec3f(0, static_cast<float>(frame.seconds), 0);
+  }
+
+ private:
+  struct State : LayerState {
+    float sum = 0;
+  };
+  bool history_;
+};
+
+std::vector<std::vector<Vec3f>> bake_tube(int first, int last, int threads,
+                                          const std::vector<LayerMaker>& layers = {}) {
   const Scene scene = test::make_grid_tube();
-  const auto character = Character::make(scene, Recipe());
+  const auto character = Character::make(scene, Recipe(), layers);
   BakeOptions options;
   options.first_frame = first;
   options.last_frame = last;
@@ -48,6 +74,31 @@ TEST(Bake, PartEqualsTheSameFramesOfTheWhole) {
   const auto part = bake_tube(7, 11, 2);
   for (std::size_t i = 0; i < part.size(); ++i) EXPECT_TRUE(part[i] == whole[7 + i]);
   EXPECT_FALSE(whole[7] == whole[8]);
+}
+
+TEST(Bake, PartEqualsTheWholeForLayersThatDependOnTime) {
+  for (const bool history : {false, true}) {
+    const std::vector<LayerMaker> layers = {
+        [history](const Character&) { return std::make_unique<SumLayer>(history); }};
+    const auto whole = bake_tube(0, 12, 2, layers);
+    EXPECT_TRUE(whole == bake_tube(0, 12, 1, layers)) << history;
+    for (const int first : {1, 7, 12}) {
+      const auto part = bake_tube(first, 12, 1, layers);
+      for (std::size_t i = 0; i < part.size(); ++i)
+        EXPECT_TRUE(part[i] == whole[static_cast<std::size_t>(first) + i]) << history << ' ' << first;
+    }
+  }
+}
+
+TEST(Bake, WithHistoryGivesTheFramesOfSeek) {
+  const Scene scene = test::make_grid_tube();
+  const std::vector<LayerMaker> layers = {[](const Character&) { return std::make_unique<SumLayer>(true); }};
+  Performer performer(Character::make(scene, Recipe(), layers));
+  const auto baked = bake_tube(4, 6, 2, layers);
+  for (int frame = 4; frame <= 6; ++frame) {
+    seek(performer, scene.clips[0], frame, 30);
+    EXPECT_TRUE(std::ranges::equal(performer.positions(0), baked[static_cast<std::size_t>(frame - 4)]));
+  }
 }
 
 TEST(Bake, ProgressRunsToOneAndCanCancel) {
