@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <sinew/character/character_muscles.h>
 #include <sinew/character/stretch_twist_layer.h>
 #include <sinew/core/error.h>
 #include <sinew/core/parallel.h>
@@ -228,6 +229,13 @@ CharacterFields make_character_fields(const Character& character, const Implicit
     set->joints.push_back({static_cast<std::uint32_t>(field_of_joint[static_cast<std::size_t>(parent)]), f,
                            joints.place(parts[static_cast<std::size_t>(joint)].binding)});
   }
+  std::vector<FieldSource> sources;
+  for (const int joint : joint_of_field) {
+    const JointPart& part = parts[static_cast<std::size_t>(joint)];
+    sources.push_back({joint, part.binding, part.mesh});
+  }
+  set->muscles = make_muscles(character, joints, sources, options.muscles);
+  check_muscles(*set, character.bindings().size());
   set->tree = compose_fields(character, *set, options, joint_of_field);
   // In a union weak values never count: only the larger one does, and skin is at ½.
   const auto is_union = [](const Operator& operation) { return operation.kind() == OperatorKind::union_; };

@@ -19,7 +19,8 @@ struct CharacterFields {
 /// One field per joint with skin. Its part is what it moves most of the mesh that makes the fields: the one
 /// of the largest area, or, for joints that it does not cover, the next; those that the options name, if they
 /// name any. Vertices belong to the field of their strongest joint that has one, in whatever mesh they are:
-/// eyes and clothes follow the body. Throws Error for operators and patterns in the options that do not hold.
+/// eyes and clothes follow the body. Throws Error for operators, patterns and muscles in the options that do
+/// not hold.
 CharacterFields make_character_fields(const Character& character, const ImplicitOptions& options);
 
 }  // namespace sinew

@@ -14,6 +14,7 @@ namespace {
 constexpr std::array<std::string_view, 5> kKinds{"union", "blend", "contact", "bulge", "profile"};
 constexpr std::array<std::string_view, 5> kResponses{"elbow", "finger", "shoulder", "none", "drawn"};
 constexpr std::size_t kDrawn = 4;
+constexpr std::array<std::string_view, 6> kSides{"+x", "-x", "+y", "-y", "+z", "-z"};
 constexpr double kDegrees = std::numbers::pi / 180;
 
 void visit_field(FieldVisitor& fields, BoneFieldOptions& options) {
@@ -112,6 +113,39 @@ BoneFieldOptions FieldEdit::edited() const {
   return result;
 }
 
+void MuscleChoice::visit(FieldVisitor& fields) {
+  fields.text("name", name, "for messages");
+  fields.text("joint", joint,
+              "joint of the bone that it lies on, or a pattern: * any characters, ? one; one muscle for each "
+              "that fits");
+  fields.text(
+      "driver", driver,
+      "joint whose bend swells it, or a pattern: of several that fit, the nearest; empty: the joint at "
+      "the end of the bone");
+  fields.text("insertion_joint", insertion_joint,
+              "joint that carries its far end, found as the driver; empty: the same as the near end's");
+  fields.list("ends", ends, "its two ends; none: it is placed by side, from and to");
+  fields.choice("side", side, kSides, "side of the bone it lies on, at rest; below the skin there");
+  fields.number("from", from, -0.5, 1.5, "where it begins, as a share of the bone");
+  fields.number("to", to, -0.5, 1.5, "where it ends, as a share of the bone");
+  fields.number("radius", radius, 0, 1e6,
+                "half its thickness, metres; 0: 0.45 of the way from bone to skin, or to the skin from the "
+                "middle of its ends");
+  fields.number("swell", swell, -0.5, 2, "share of its radius that it gains when the joint is bent");
+  fields.number("lift", lift, -2, 2, "radii by which it moves away from the bone then");
+  fields.number("angle", angle, 1, 180, "degrees of bend, from rest, at which it does all that");
+}
+
+Vec3d MuscleChoice::side_direction() const {
+  Vec3d direction = Vec3d::Zero();
+  direction[static_cast<Eigen::Index>(side / 2)] = side % 2 == 0 ? 1 : -1;
+  return direction;
+}
+
+std::string_view MuscleChoice::side_name() const {
+  return kSides[side];
+}
+
 ImplicitOptions::ImplicitOptions() {
   operation.kind = static_cast<std::size_t>(OperatorKind::union_);
   operation.response = static_cast<std::size_t>(ResponsePreset::elbow);
@@ -122,6 +156,7 @@ void ImplicitOptions::visit(FieldVisitor& visitor) {
   visitor.list("joints", joints, "joints with operators of their own; the last entry that matches counts");
   visit_field(visitor, field);
   visitor.list("fields", fields, "bones with fields of their own; the last entry that matches counts");
+  visitor.list("muscles", muscles, "muscles that swell with the bend of a joint; at most 3 on a bone");
   visitor.text(
       "meshes", meshes,
       "name or pattern of the meshes that the fields are made of, the others follow; empty: the largest, "

@@ -67,6 +67,24 @@ struct FieldEdit {
   BoneFieldOptions edited() const;
 };
 
+/// A muscle that swells with the bend of a joint (implicit/muscle.h).
+struct MuscleChoice {
+  std::string name = "muscle";  ///< for messages
+  std::string joint;            ///< the bone it lies on, name or pattern: one muscle for each that fits
+  /// Joint whose bend swells it; of several that fit the pattern, the one fewest joints away. Empty: the
+  /// joint at the end of the bone.
+  std::string driver;
+  std::string insertion_joint;    ///< that carries its far end, found as the driver; empty: `joint`
+  std::vector<RecipePoint> ends;  ///< origin and insertion; none: as `side`, `from` and `to` say
+  std::size_t side = 0;           ///< of the bone, see side_direction()
+  double from = 0.15, to = 0.9;   ///< along the bone
+  double radius = 0;              ///< metres; 0: found out
+  double swell = 0.5, lift = 0.25, angle = 120;
+  void visit(FieldVisitor& fields);
+  Vec3d side_direction() const;
+  std::string_view side_name() const;
+};
+
 /// All that a recipe may say about implicit skinning.
 class ImplicitOptions : public LayerOptions {
  public:
@@ -76,7 +94,8 @@ class ImplicitOptions : public LayerOptions {
   std::vector<JointOperator> joints;  ///< the last that matches counts
   BoneFieldOptions field;             ///< of all bones that `fields` does not name
   std::vector<FieldEdit> fields;      ///< the last that matches counts
-  std::string meshes;                 ///< pattern of the meshes that make the fields; empty: found out
+  std::vector<MuscleChoice> muscles;
+  std::string meshes;  ///< pattern of the meshes that make the fields; empty: found out
   TrackingOptions tracking;
   void visit(FieldVisitor& visitor) override;
 };

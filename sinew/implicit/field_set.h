@@ -7,6 +7,7 @@
 
 #include <sinew/implicit/bone_field.h>
 #include <sinew/implicit/composition.h>
+#include <sinew/implicit/muscle.h>
 
 namespace sinew {
 
@@ -23,13 +24,18 @@ struct FieldSet {
   std::vector<std::uint32_t> transform;  ///< per field, which posed_from_rest moves it
   CompositionTree tree;                  ///< its leaves are the fields
   std::vector<FieldJoint> joints;
+  std::vector<Muscle> muscles;  ///< see check_muscles()
 };
 
-/// A field in a pose: how points get into its grid, and gradients out of it.
+/// A field in a pose: how points get into its grid, and gradients out of it; and its muscles.
 struct PosedField {
+  static constexpr std::size_t kMostMuscles = 3;
+
   const FieldGrid* grid = nullptr;
   std::array<float, 12> grid_from_world{};  ///< rows of a 3×4 matrix
   bool usable = false;                      ///< false when its transform cannot be inverted: it counts as 0
+  std::uint32_t muscle_count = 0;
+  std::array<PosedMuscle, kMostMuscles> muscles{};
 
   Vec3f to_grid(const Vec3f& at) const {
     const std::array<float, 12>& m = grid_from_world;
@@ -38,9 +44,22 @@ struct PosedField {
             m[8] * at.x() + m[9] * at.y() + m[10] * at.z() + m[11]};
   }
   /// Whether the point is in a cell in which the field is not zero throughout.
-  bool covers(const Vec3f& at) const { return grid->covers(to_grid(at)); }
+  bool covers(const Vec3f& at) const {
+    const bool bone = grid->covers(to_grid(at));
+    if (muscle_count != 0) [[unlikely]]
+      return bone || muscles_cover(at);
+    return bone;
+  }
 
   FieldSample sample(const Vec3f& at) const {
+    FieldSample s = sample_bone(at);
+    if (muscle_count != 0) [[unlikely]]
+      s = with_muscles(s, at);
+    return s;
+  }
+
+  /// Without muscles.
+  FieldSample sample_bone(const Vec3f& at) const {
     const std::array<float, 12>& m = grid_from_world;
     FieldSample s = grid->sample(to_grid(at));
     if (!(s.value > 0)) return {};
@@ -49,7 +68,16 @@ struct PosedField {
                   m[2] * g.x() + m[6] * g.y() + m[10] * g.z()};
     return s;
   }
+
+ private:
+  bool muscles_cover(const Vec3f& at) const;
+  FieldSample with_muscles(FieldSample bone, const Vec3f& at) const;
 };
+
+/// Throws Error for muscles of fields or transforms that are not there (`transforms`: how many there are),
+/// more than PosedField::kMostMuscles of one field, and sizes, places or angles that are not finite or not
+/// positive. What this has not passed, pose_fields() leaves out.
+void check_muscles(const FieldSet& set, std::size_t transforms);
 
 /// Poses every field of the set; `posed` has one entry per field. Allocates nothing.
 void pose_fields(const FieldSet& set, std::span<const Affine3d> posed_from_rest, std::span<PosedField> posed);
