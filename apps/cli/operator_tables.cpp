@@ -124,8 +124,9 @@ void OperatorTableCache::save() noexcept try {
 }
 
 bool has_implicit_layer(const Recipe& recipe) {
-  return std::any_of(recipe.layers.begin(), recipe.layers.end(),
-                     [](const LayerRecipe& layer) { return layer.method == "implicit"; });
+  return std::any_of(recipe.layers.begin(), recipe.layers.end(), [](const LayerRecipe& layer) {
+    return layer.method == "implicit" || layer.method == "elastic";
+  });
 }
 
 std::shared_ptr<const Character> make_character(const Scene& scene, const Recipe& recipe) {

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include <sinew/character/implicit_layer.h>
+#include <sinew/character/field_layer.h>
 #include <sinew/character/performer.h>
 #include <sinew/core/error.h>
 #include <sinew/picture/camera.h>
@@ -161,7 +161,7 @@ class FieldsView {
  public:
   /// The character must have such a layer, and outlive this. `solids`: to be drawn with render_solids().
   FieldsView(const Character& character, bool solids)
-      : character_(character), set_(find_implicit_layer(character)->fields()), posed_(set_.fields.size()) {
+      : character_(character), set_(find_field_layer(character)->fields()), posed_(set_.fields.size()) {
     if (!solids) return;
     skin_ = std::make_unique<DrawnSurface>(MeshView{character.rest(), character.triangles()});
     std::vector<DrawnField> drawn;
@@ -466,9 +466,10 @@ class RenderJob {
   /// What the last frame did to each vertex, as far as there is an implicit layer.
   static void show_marks(const Method& method) {
     std::size_t number = 0;
-    if (find_implicit_layer(*method.character, &number) == nullptr) return;
+    const FieldLayer* layer = find_field_layer(*method.character, &number);
+    if (layer == nullptr) return;
     std::vector<std::uint8_t> marks;
-    for (const TrackMark mark : ImplicitLayer::marks(*method.performer->layer_state(number)))
+    for (const TrackMark mark : layer->marks(*method.performer->layer_state(number)))
       marks.push_back(static_cast<std::uint8_t>(mark));
     method.picture->set_marks(marks);
   }

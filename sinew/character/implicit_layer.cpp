@@ -1,13 +1,6 @@
 #include <sinew/character/implicit_layer.h>
 
-#include <algorithm>
-#include <array>
-#include <map>
-
-#include <sinew/character/stretch_twist_layer.h>
-#include <sinew/core/parallel.h>
-#include <sinew/geometry/orientation.h>
-#include <sinew/geometry/ray_query.h>
+#include <sinew/character/character_fields.h>
 
 namespace sinew {
 
@@ -26,10 +19,6 @@ ImplicitLayer::ImplicitLayer(const Character& character, const ImplicitOptions& 
                                            fields.set, character.skin_weights(), identity, options.tracking);
 }
 
-std::string ImplicitLayer::idle_because() const {
-  return fields().fields.size() < 2 ? "there are not two bones with skin that could meet" : "";
-}
-
 std::unique_ptr<LayerState> ImplicitLayer::make_state() const {
   auto state = std::make_unique<ImplicitState>();
   state->scratch = tracker_->make_scratch();
@@ -40,17 +29,8 @@ void ImplicitLayer::deform(const LayerFrame& frame, LayerState* state, std::span
   tracker_->track(frame.posed_from_rest, static_cast<ImplicitState*>(state)->scratch, positions);
 }
 
-std::span<const TrackMark> ImplicitLayer::marks(const LayerState& state) {
+std::span<const TrackMark> ImplicitLayer::marks(const LayerState& state) const {
   return static_cast<const ImplicitState&>(state).scratch.marks;
-}
-
-const ImplicitLayer* find_implicit_layer(const Character& character, std::size_t* number) {
-  for (std::size_t i = 0; i < character.layers().size(); ++i)
-    if (const auto* layer = dynamic_cast<const ImplicitLayer*>(character.layers()[i].get())) {
-      if (number) *number = i;
-      return layer;
-    }
-  return nullptr;
 }
 
 std::unique_ptr<LayerOptions> make_implicit_options() {

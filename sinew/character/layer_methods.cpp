@@ -1,5 +1,6 @@
 #include <sinew/character/bulge_free_layer.h>
 #include <sinew/character/curve_layer.h>
+#include <sinew/character/elastic_layer.h>
 #include <sinew/character/implicit_layer.h>
 #include <sinew/character/layer.h>
 #include <sinew/character/skin_layers.h>
@@ -27,6 +28,10 @@ constexpr LayerMethod kMethods[] = {
      make_curve_options, make_curve_layer},
     {"implicit", "implicit skinning: limbs fold into contact and keep their shape, on top of dqs", false,
      make_implicit_options, make_implicit_layer},
+    {"elastic",
+     "elastic implicit skinning: skin that remembers where it was stretches, slides and folds deeper, on top "
+     "of dqs",
+     false, make_elastic_options, make_elastic_layer},
 };
 
 }  // namespace

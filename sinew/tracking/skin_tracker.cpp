@@ -85,6 +85,7 @@ SkinTracker::SkinTracker(const MeshView& rest, std::span<const std::int32_t> own
   for (const std::uint32_t joint : weights.joints)
     if (joint >= posed_at_rest.size())
       throw Error(fmt::format("tracking: weight on joint {} of {}", joint, posed_at_rest.size()));
+  check_muscles(*fields_, posed_at_rest.size());
   turn_count_ = posed_at_rest.size();
 
   std::vector<PosedField> posed(field_count);
@@ -230,9 +231,8 @@ TrackingScratch SkinTracker::make_scratch() const {
   return s;
 }
 
-void SkinTracker::track(std::span<const Affine3d> posed_from_rest, TrackingScratch& s,
-                        std::span<Vec3f> positions) const {
-  assert(posed_from_rest.size() == turn_count_ && positions.size() == vertex_.size());
+void SkinTracker::pose(std::span<const Affine3d> posed_from_rest, TrackingScratch& s) const {
+  assert(posed_from_rest.size() == turn_count_);
   pose_fields(*fields_, posed_from_rest, s.posed);
   for (std::size_t f = 0; f < s.transforms.size(); ++f) {
     s.transforms[f] = posed_from_rest[fields_->transform[f]].cast<float>();
@@ -243,6 +243,12 @@ void SkinTracker::track(std::span<const Affine3d> posed_from_rest, TrackingScrat
   for (std::size_t j = 0; j < s.turns.size(); ++j) s.turns[j] = posed_from_rest[j].linear().cast<float>();
   for (std::size_t j = 0; j < s.joints.size(); ++j)
     s.joints[j] = s.transforms[fields_->joints[j].child] * fields_->joints[j].place.cast<float>();
+}
+
+void SkinTracker::track(std::span<const Affine3d> posed_from_rest, TrackingScratch& s,
+                        std::span<Vec3f> positions) const {
+  assert(positions.size() == vertex_.size());
+  pose(posed_from_rest, s);
   for (std::size_t i = 0; i < vertex_.size(); ++i) s.start[i] = s.now[i] = positions[vertex_[i]];
 
   const Frame frame(*this, s);

@@ -100,11 +100,14 @@ class SkinTracker {
   std::vector<float> iso() const;
 
  private:
+  friend class ElasticTracker;
   struct Probe;
   class Frame;
   static constexpr std::size_t kBlock = 64;
   using Segment = std::array<Vec3f, 2>;
 
+  /// Puts fields, bones and joints where the transforms carry them.
+  void pose(std::span<const Affine3d> posed_from_rest, TrackingScratch& scratch) const;
   /// The blocks that have vertices of rings of this one's, itself included.
   std::span<const std::uint32_t> near_blocks(std::size_t block) const {
     return {near_blocks_.data() + near_block_starts_[block],

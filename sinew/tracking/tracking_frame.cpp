@@ -40,6 +40,13 @@ constexpr float kThinTriangle = 0.2f;    // area over that at rest below which a
 constexpr float kTurned = 0.8f;          // trace of a turn by 45 degrees, in thirds: from there on it may be
 constexpr float kDeepest = 0.9f;         // own field up to which a vertex is brought back: a bone is at 1
 constexpr float kSmoothed = 0.1f;        // beta from which on the last projection leaves the iso-value alone
+// Own field less another's, beyond the gap, up to which skin lies against the other's, and from which on it
+// does not.
+constexpr float kTight = 0.005f;
+constexpr float kLoose = 0.05f;
+constexpr float kInFold = 0.5f;
+constexpr float kInside =
+    0.05f;  // above the iso-value from which on skin that lies against another's is in a fold
 constexpr int kReturnSteps = 12;
 constexpr int kHalvings = 5;
 constexpr float kClear = 0.35f;  // own field less another's from which on they are not in contact
@@ -71,7 +78,7 @@ SkinTracker::Frame::Frame(const SkinTracker& tracker, TrackingScratch& scratch)
       strain_(static_cast<float>(t_.options_.strain)),
       relaxation_(static_cast<float>(t_.options_.relaxation)) {}
 
-void SkinTracker::Frame::start(std::size_t b) const {
+void SkinTracker::Frame::find_fields(std::size_t b) const {
   const std::size_t begin = b * kBlock, end = std::min(begin + kBlock, t_.tracked_);
   TrackingScratch::Block& block = s_.blocks[b];
   Vec3f low = Vec3f::Constant(std::numeric_limits<float>::max()), high = -low;
@@ -85,6 +92,12 @@ void SkinTracker::Frame::start(std::size_t b) const {
   for (std::size_t f = 0; f < s_.posed.size() && block.field_count < block.fields.size(); ++f)
     if (reaches(s_.posed[f], low, high)) block.fields[block.field_count++] = static_cast<std::uint16_t>(f);
   if (!t_.unions_only_) t_.fields_->tree.prune({block.fields.data(), block.field_count}, block.steps);
+}
+
+void SkinTracker::Frame::start(std::size_t b) const {
+  const std::size_t begin = b * kBlock, end = std::min(begin + kBlock, t_.tracked_);
+  TrackingScratch::Block& block = s_.blocks[b];
+  find_fields(b);
   block.active = 0;
   for (std::size_t i = begin; i < end; ++i) {
     s_.state[i] = TrackMark::still;
@@ -92,9 +105,7 @@ void SkinTracker::Frame::start(std::size_t b) const {
     find_sliding(i);
     s_.present[i] = present_fields(block, s_.now[i]);
     const Probe p = probe(block, i, s_.now[i]);
-    // Skin that the layer before has swollen may keep some of it: tissue that a fold displaces.
-    const float error = p.all.value - t_.iso_[i];
-    s_.target[i] = t_.iso_[i] + swelling_ * std::min(0.0f, error);
+    s_.target[i] = swollen_target(i, p.all.value);
     // What nobody sees is not worth the work; less than that is taken off everywhere, so that nothing pops.
     s_.target[i] += std::clamp(p.all.value - s_.target[i], -t_.ease_[i], t_.ease_[i]);
     const float slope = p.own.gradient.norm();
@@ -106,6 +117,54 @@ void SkinTracker::Frame::start(std::size_t b) const {
       continue;
     s_.work[begin + block.active++] = static_cast<std::uint32_t>(i);
   }
+}
+
+void SkinTracker::Frame::aim(std::size_t i, const TrackingScratch::Block& block) const {
+  find_sliding(i);
+  s_.present[i] = present_fields(block, s_.start[i]);
+  s_.target[i] = swollen_target(i, probe(block, i, s_.start[i]).all.value);
+  s_.present[i] = present_fields(block, s_.now[i]);
+}
+
+void SkinTracker::Frame::settle(std::size_t b, int times, std::span<Vec3f> normals) const {
+  const TrackingScratch::Block& block = s_.blocks[b];
+  for (std::size_t k = 0; k < block.active; ++k) {
+    const std::size_t i = s_.work[b * kBlock + k];
+    Vec3f x = s_.now[i];
+    Probe p = probe(block, i, x);
+    s_.state[i] = TrackMark::still;
+    const float own_slope = p.own.gradient.norm();
+    s_.inwards[i] = own_slope > kNoGradient ? Vec3f(p.own.gradient / own_slope) : Vec3f(Vec3f::Zero());
+    if (p.side < 0) {
+      bring_back(block, i, x, p);
+      s_.state[i] = TrackMark::returned;
+    }
+    float fold = folded(i, p);
+    for (int step = 0; step < times && std::abs(p.all.value - s_.target[i]) > tolerance_; ++step) {
+      // What lies in a fold stays there: along it only the relaxation moves it.
+      if (fold > kInFold || p.side < 0) break;
+      if (!(p.all.gradient.squaredNorm() > kNoGradient * kNoGradient)) break;
+      s_.held[i] = fold / kInFold;
+      const bool whole = newton_step(block, i, x, p);
+      fold = folded(i, p);
+      if (s_.state[i] == TrackMark::still) s_.state[i] = TrackMark::moved;
+      if (!whole) break;
+    }
+    s_.beta[i] = fold;
+    if (fold > kInFold && s_.state[i] != TrackMark::returned) s_.state[i] = TrackMark::contact;
+    s_.now[i] = x;
+    const Vec3f across = fold > kInFold ? Vec3f(p.own.gradient - p.against) : p.all.gradient;
+    const float slope = across.norm();
+    normals[i] = slope > kNoGradient ? Vec3f(across / slope) : Vec3f(Vec3f::Zero());
+  }
+}
+
+float SkinTracker::Frame::swollen_target(std::size_t i, float value) const {
+  return t_.iso_[i] + swelling_ * std::min(0.0f, value - t_.iso_[i]);
+}
+
+float SkinTracker::Frame::folded(std::size_t i, const Probe& p) const {
+  return p.pressed * smooth_step(0, kInside, p.all.value - s_.target[i]);
 }
 
 void SkinTracker::Frame::project(std::size_t b, int times) const {
@@ -280,17 +339,24 @@ SkinTracker::Probe SkinTracker::Frame::probe_with(const TrackingScratch::Block& 
     FieldSample other = field == own ? result.own : s_.posed[field].sample(at);
     if (field != own && other.value > 0) {
       while (neighbour != last && neighbour->field < field) ++neighbour;
-      float side;
+      float side, meets = 1;
+      const float apart = result.own.value - other.value - gap_;
       if (neighbour != last && neighbour->field == field) {
-        side = neighbour_side(*neighbour, s_.slides[static_cast<std::size_t>(neighbour - first)], result.own,
-                              other, at);
+        const float slides = s_.slides[static_cast<std::size_t>(neighbour - first)];
+        meets = 1 - slides;
+        side = neighbour_side(*neighbour, slides, result.own, other, at);
         other.value *= neighbour->damping, other.gradient *= neighbour->damping;
       } else {
         if (!kUnions || other.value > result.own.value - gap_) {
           const float share = faced(i, field);
           other.value *= share, other.gradient *= share;
+          meets = share;
         }
         side = result.own.value - other.value - gap_;
+      }
+      if (apart < kLoose) {
+        const float pressed = meets * (1 - smooth_step(kTight, kLoose, apart));
+        if (pressed > result.pressed) result.pressed = pressed, result.against = other.gradient;
       }
       if (side < result.side) result.side = side, result.rival = other.gradient;
     }

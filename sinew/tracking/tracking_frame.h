@@ -8,10 +8,12 @@ namespace sinew {
 struct SkinTracker::Probe {
   static constexpr float kNoContact = 2;  // more than two fields can differ by
 
-  FieldSample own;              // of the vertex's own bone
-  FieldSample all;              // composed
-  float side = kNoContact;      // how far on its own side of the nearest contact; negative: across
-  Vec3f rival = Vec3f::Zero();  // gradient of the field beyond that contact
+  FieldSample own;                // of the vertex's own bone
+  FieldSample all;                // composed
+  float side = kNoContact;        // how far on its own side of the nearest contact; negative: across
+  Vec3f rival = Vec3f::Zero();    // gradient of the field beyond that contact
+  float pressed = 0;              // 1 when it lies against another part's skin, 0 when none is near
+  Vec3f against = Vec3f::Zero();  // gradient of that part's field
 };
 
 /// One frame of SkinTracker (Vaillant et al. 2012, §5; Vaillant 2015, §4.6.2), shared by the threads that do
@@ -21,8 +23,19 @@ class SkinTracker::Frame {
  public:
   Frame(const SkinTracker& tracker, TrackingScratch& scratch);
 
-  /// Finds the fields that reach a block, and its vertices that have something to do.
+  /// Finds the fields that reach a block.
+  void find_fields(std::size_t b) const;
+
+  /// Finds them, and the block's vertices that have something to do.
   void start(std::size_t b) const;
+
+  /// Finds the value that a vertex is to go to, from where a geometric skin puts it (`start`).
+  void aim(std::size_t i, const TrackingScratch::Block& block) const;
+
+  /// Brings active vertices to their own side, then up to `times` steps towards their iso-value, or straight
+  /// to the contact that is in the way; `normals` are those of the surfaces that they end on, zero where no
+  /// field is.
+  void settle(std::size_t b, int times, std::span<Vec3f> normals) const;
 
   /// Brings active vertices to their own side, then up to `times` steps towards their iso-value.
   void project(std::size_t b, int times) const;
@@ -81,6 +94,12 @@ class SkinTracker::Frame {
   /// The side of a contact with a field that the vertex has to do with at rest.
   float neighbour_side(const FieldNeighbour& neighbour, float slides, const FieldSample& own,
                        const FieldSample& other, const Vec3f& at) const;
+
+  /// Skin that a geometric skin has swollen may keep some of it: tissue that a fold displaces.
+  float swollen_target(std::size_t i, float value) const;
+
+  /// 1 for a vertex that lies between its own part and another, 0 for one on the outside.
+  float folded(std::size_t i, const Probe& p) const;
 
   bool past_bone(std::size_t i, const Probe& p) const;
 

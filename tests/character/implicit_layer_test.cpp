@@ -61,8 +61,9 @@ std::vector<Vec3f> perform(const std::shared_ptr<const Character>& character, co
 
 std::span<const TrackMark> marks_of(const Performer& performer) {
   std::size_t number = 0;
-  EXPECT_NE(find_implicit_layer(performer.character(), &number), nullptr);
-  return ImplicitLayer::marks(*performer.layer_state(number));
+  const FieldLayer* layer = find_field_layer(performer.character(), &number);
+  EXPECT_NE(layer, nullptr);
+  return layer->marks(*performer.layer_state(number));
 }
 
 float size_of(std::span<const Vec3f> points) {
@@ -428,7 +429,7 @@ TEST(ImplicitLayer, IdleWithoutTwoBonesThatHaveSkin) {
   const auto none = make_character(scene);
   EXPECT_NE(none->layers()[1]->idle_because(), "");
   EXPECT_TRUE(perform(none, bent(*none, 90)) == perform(skin_only(scene), bent(*none, 90)));
-  EXPECT_EQ(find_implicit_layer(*skin_only(scene)), nullptr);
+  EXPECT_EQ(find_field_layer(*skin_only(scene)), nullptr);
   // A single joint.
   scene = tube_scene(12, 8);
   scene.skeleton.joints.resize(1);

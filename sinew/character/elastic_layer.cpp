@@ -1,0 +1,130 @@
+#include <sinew/character/elastic_layer.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include <sinew/character/character_fields.h>
+#include <sinew/core/pattern.h>
+
+namespace sinew {
+
+namespace {
+
+// Steps are as fine as the paper says, but not finer than this turn of a joint, in radians.
+constexpr double kFinestTurn = 6 * std::numbers::pi / 180;
+constexpr double kStepsPerBend = 3;
+constexpr int kMostSteps = 6;
+
+struct ElasticLayerState : LayerState {
+  ElasticState skin;
+  std::vector<Transform> last;     // the pose of the last frame
+  std::vector<Transform> between;  // no history from here on
+  std::vector<Affine3d> world_from_joint, posed_from_rest;
+
+  std::unique_ptr<LayerState> clone() const override { return std::make_unique<ElasticLayerState>(*this); }
+};
+
+double angle_between(const Quatf& a, const Quatf& b) {
+  return a.cast<double>().angularDistance(b.cast<double>());
+}
+
+}  // namespace
+
+void RigidPart::visit(FieldVisitor& fields) {
+  fields.text("joint", joint,
+              "name of the joint that moves the skin most, or a pattern: * any characters, ? one");
+  fields.number("rigidity", rigidity, 0, 1, "1: stays rigid to its bone, 0: is relaxed");
+}
+
+void ElasticLayerOptions::visit(FieldVisitor& visitor) {
+  ImplicitOptions::visit(visitor);
+  visitor.integer("elastic_rounds", elastic.rounds, 1, 50,
+                  "rounds of a projection and a relaxation, per step");
+  visitor.integer("elastic_sweeps", elastic.sweeps, 1, 1000, "sweeps of a relaxation, at most");
+  visitor.integer("elastic_steps", elastic.steps, 1, 20, "Newton steps of a projection");
+  visitor.list("rigid", rigid, "joints whose skin is not relaxed; the last entry that matches counts");
+}
+
+ElasticLayer::ElasticLayer(const Character& character, const ElasticLayerOptions& options)
+    : skeleton_(character.skeleton()),
+      bindings_(character.bindings().begin(), character.bindings().end()),
+      rest_(character.rest().begin(), character.rest().end()) {
+  const CharacterFields fields = make_character_fields(character, options);
+  std::vector<float> rigidity(rest_.size(), 0);
+  for (std::size_t v = 0; v < rest_.size(); ++v) {
+    const int joint = bindings_[character.skin_weights().row_joints(v)[0]].joint;
+    if (joint < 0) continue;
+    for (const RigidPart& part : options.rigid)
+      if (matches_pattern(skeleton_.joints[static_cast<std::size_t>(joint)].name, part.joint))
+        rigidity[v] = static_cast<float>(part.rigidity);
+  }
+  elastic_ = std::make_unique<ElasticTracker>(MeshView{character.rest(), character.triangles()}, fields.own,
+                                              fields.set, character.skin_weights(), bindings_.size(),
+                                              options.tracking, options.elastic, rigidity);
+}
+
+std::unique_ptr<LayerState> ElasticLayer::make_state() const {
+  auto state = std::make_unique<ElasticLayerState>();
+  state->skin = elastic_->make_state();
+  state->last.resize(skeleton_.size());
+  state->between.resize(skeleton_.size());
+  state->world_from_joint.resize(skeleton_.size());
+  state->posed_from_rest.resize(bindings_.size());
+  return state;
+}
+
+int ElasticLayer::steps_between(std::span<const Transform> from, std::span<const Transform> to) const {
+  double steps = 1;
+  for (std::size_t j = 0; j < skeleton_.size(); ++j) {
+    // Where the whole character turns, its skin comes along.
+    if (skeleton_.joints[j].parent < 0) continue;
+    const double turn = angle_between(from[j].rotation, to[j].rotation);
+    if (turn <= kFinestTurn) continue;
+    const Quatf& rest = skeleton_.joints[j].rest.rotation;
+    const double bend = std::max(angle_between(rest, from[j].rotation), angle_between(rest, to[j].rotation));
+    steps = std::max(steps, std::min(kStepsPerBend * turn / bend, turn / kFinestTurn));
+  }
+  return std::isfinite(steps) ? std::min(static_cast<int>(std::ceil(steps - 1e-6)), kMostSteps) : 1;
+}
+
+void ElasticLayer::deform(const LayerFrame& frame, LayerState* state, std::span<Vec3f> positions) const {
+  auto& s = *static_cast<ElasticLayerState*>(state);
+  const std::vector<Transform>& joints = frame.pose.joints;
+  if (!s.skin.started) {
+    elastic_->start(frame.posed_from_rest, s.skin, positions);
+  } else {
+    const int steps = steps_between(s.last, joints);
+    for (int step = 1; step < steps; ++step) {
+      const float share = static_cast<float>(step) / static_cast<float>(steps);
+      for (std::size_t j = 0; j < joints.size(); ++j) {
+        const Transform &a = s.last[j], &b = joints[j];
+        s.between[j] = {a.translation + share * (b.translation - a.translation),
+                        a.rotation.slerp(share, b.rotation), a.scale + share * (b.scale - a.scale)};
+      }
+      forward_kinematics(skeleton_, s.between, s.world_from_joint);
+      for (std::size_t b = 0; b < bindings_.size(); ++b)
+        s.posed_from_rest[b] = bindings_[b].joint < 0
+                                   ? frame.posed_from_rest[b]
+                                   : s.world_from_joint[static_cast<std::size_t>(bindings_[b].joint)] *
+                                         bindings_[b].joint_from_rest;
+      elastic_->step(s.posed_from_rest, s.skin, positions);
+    }
+    elastic_->step(frame.posed_from_rest, s.skin, positions);
+  }
+  std::copy(joints.begin(), joints.end(), s.last.begin());
+}
+
+std::span<const TrackMark> ElasticLayer::marks(const LayerState& state) const {
+  return static_cast<const ElasticLayerState&>(state).skin.tracking.marks;
+}
+
+std::unique_ptr<LayerOptions> make_elastic_options() {
+  return std::make_unique<ElasticLayerOptions>();
+}
+
+std::unique_ptr<const Layer> make_elastic_layer(const LayerOptions& options, const Character& character) {
+  return std::make_unique<ElasticLayer>(character, dynamic_cast<const ElasticLayerOptions&>(options));
+}
+
+}  // namespace sinew

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <sinew/character/character.h>
+#include <sinew/character/field_layer.h>
+#include <sinew/character/implicit_options.h>
+#include <sinew/tracking/elastic_tracker.h>
+
+namespace sinew {
+
+/// Joints whose skin is stiffer than the rest.
+struct RigidPart {
+  std::string joint = "*";
+  double rigidity = 1;
+  void visit(FieldVisitor& fields);
+};
+
+/// All that a recipe may say about elastic skinning: what it may say about implicit skinning, and more.
+class ElasticLayerOptions : public ImplicitOptions {
+ public:
+  ElasticOptions elastic;
+  std::vector<RigidPart> rigid;  ///< the last that matches counts
+  void visit(FieldVisitor& visitor) override;
+};
+
+/// Elastic implicit skinning (tracking/elastic_tracker.h) of one character. Put it after dual quaternion
+/// skinning, of which it reads the first frame, and vertices that no field reaches.
+class ElasticLayer : public FieldLayer {
+ public:
+  ElasticLayer(const Character& character, const ElasticLayerOptions& options);
+
+  const SkinTracker& tracker() const override { return elastic_->tracker(); }
+  std::span<const TrackMark> marks(const LayerState& state) const override;
+  bool has_history() const override { return true; }
+  std::unique_ptr<LayerState> make_state() const override;
+  void deform(const LayerFrame& frame, LayerState* state, std::span<Vec3f> positions) const override;
+
+ private:
+  /// In how many steps the skin follows from one pose to the next.
+  int steps_between(std::span<const Transform> from, std::span<const Transform> to) const;
+
+  Skeleton skeleton_;
+  std::vector<Binding> bindings_;
+  std::vector<Vec3f> rest_;
+  std::unique_ptr<const ElasticTracker> elastic_;
+};
+
+std::unique_ptr<LayerOptions> make_elastic_options();
+std::unique_ptr<const Layer> make_elastic_layer(const LayerOptions& options, const Character& character);
+
+}  // namespace sinew

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include <sinew/character/layer.h>
+#include <sinew/implicit/field_set.h>
+#include <sinew/tracking/skin_tracker.h>
+
+namespace sinew {
+
+/// A layer that tracks the skin in the fields of its bones; for those who show the fields and what was done.
+class FieldLayer : public Layer {
+ public:
+  virtual const SkinTracker& tracker() const = 0;
+  /// What the last frame did to each welded vertex; `state` is one of this layer's.
+  virtual std::span<const TrackMark> marks(const LayerState& state) const = 0;
+
+  const FieldSet& fields() const { return tracker().fields(); }
+  std::string idle_because() const override;
+};
+
+/// The character's first such layer and its number among the layers; null when it has none.
+const FieldLayer* find_field_layer(const Character& character, std::size_t* number = nullptr);
+
+}  // namespace sinew
