@@ -12,7 +12,7 @@ namespace sinew {
 namespace {
 
 // Steps are as fine as the paper says, but not finer than this turn of a joint, in radians.
-constexpr double kFinestTurn = 6 * std::numbers::pi / 180;
+constexpr double kFinestTurn = 3 * std::numbers::pi / 180;
 constexpr double kStepsPerBend = 3;
 constexpr int kMostSteps = 6;
 
@@ -49,10 +49,10 @@ void ElasticLayerOptions::visit(FieldVisitor& visitor) {
 ElasticLayer::ElasticLayer(const Character& character, const ElasticLayerOptions& options)
     : skeleton_(character.skeleton()),
       bindings_(character.bindings().begin(), character.bindings().end()),
-      rest_(character.rest().begin(), character.rest().end()) {
+      has_morphs_(character.morph_weight_count() > 0) {
   const CharacterFields fields = make_character_fields(character, options);
-  std::vector<float> rigidity(rest_.size(), 0);
-  for (std::size_t v = 0; v < rest_.size(); ++v) {
+  std::vector<float> rigidity(character.rest().size(), 0);
+  for (std::size_t v = 0; v < rigidity.size(); ++v) {
     const int joint = bindings_[character.skin_weights().row_joints(v)[0]].joint;
     if (joint < 0) continue;
     for (const RigidPart& part : options.rigid)
@@ -113,6 +113,7 @@ void ElasticLayer::deform(const LayerFrame& frame, LayerState* state, std::span<
     elastic_->step(frame.posed_from_rest, s.skin, positions);
   }
   std::copy(joints.begin(), joints.end(), s.last.begin());
+  if (has_morphs_) elastic_->add_morphs(s.skin, frame.rest, positions);
 }
 
 std::span<const TrackMark> ElasticLayer::marks(const LayerState& state) const {

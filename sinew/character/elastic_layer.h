@@ -43,7 +43,7 @@ class ElasticLayer : public FieldLayer {
 
   Skeleton skeleton_;
   std::vector<Binding> bindings_;
-  std::vector<Vec3f> rest_;
+  bool has_morphs_ = false;
   std::unique_ptr<const ElasticTracker> elastic_;
 };
 

@@ -13,6 +13,7 @@ namespace sinew {
 namespace {
 
 constexpr double kFramesPerSecond = 30;
+constexpr double kPressed = 50;  // degrees that the arms come down; they hang at 36
 
 Quatd about_z(double degrees) {
   return Quatd(Eigen::AngleAxisd(degrees * kDegree, Vec3d::UnitZ()));
@@ -54,6 +55,30 @@ class Actor {
         for (int finger = 0; finger < 5; ++finger)
           for (int segment = 1; segment < 4; ++segment)
             at(posture, rig_.at(finger_joint(finger, segment, side.suffix))).flex = frame;
+      }
+      return posture;
+    });
+  }
+
+  Clip knee() const {
+    // One hinge alone, as deep as it goes; the heel has room.
+    return make_clip(rig_, "knee", 150, kFramesPerSecond, [&](int frame) {
+      Posture posture = rig_.rest();
+      at(posture, sides_[0].shin).flex = frame;
+      at(posture, sides_[0].thigh).flex = 0.6 * frame;
+      at(posture, sides_[0].foot).flex = -0.3 * frame;
+      return posture;
+    });
+  }
+
+  Clip press() const {
+    // The upper arms come down and are pressed into the flanks.
+    return make_clip(rig_, "press", 60, kFramesPerSecond, [&](int frame) {
+      const double share = smooth(frame / 60.0);
+      Posture posture = rig_.rest();
+      for (const Side& side : sides_) {
+        rig_.orient(posture, side.upper_arm, about_x(-8 * share) * about_z(side.sign * -kPressed * share));
+        at(posture, side.lower_arm).flex = 30 * share;
       }
       return posture;
     });
@@ -315,7 +340,8 @@ class Actor {
 
 std::vector<Clip> mannequin_clips(const Rig& rig) {
   const Actor actor(rig);
-  return {actor.bend(), actor.twist(), actor.fist(), actor.crouch(), actor.walk(), actor.run(), actor.jump()};
+  return {actor.bend(), actor.twist(), actor.fist(), actor.crouch(), actor.walk(),
+          actor.run(),  actor.jump(),  actor.knee(), actor.press()};
 }
 
 }  // namespace sinew

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -17,8 +18,22 @@ namespace sinew {
 namespace {
 
 constexpr float kLongestSlide = 0.25f;  // of a relaxation, in support radii
-constexpr double kStill = 1e-6;         // by which parts may shift against each other, in support radii
-constexpr double kConverged = 1e-4;     // residual of a relaxation over the first one's
+constexpr float kPull = 2;              // how much faster than its surroundings skin may move
+// How far it may move by itself in a step, in support radii: more while it goes on in one direction, less
+// when it goes to and fro.
+constexpr float kFree = 0.12f;       // outside of folds
+constexpr float kRemembered = 0.9f;  // of having been in one, after a step
+constexpr float kNearFold = 0.05f;   // share of smoothing from which on a vertex counts as in a fold
+constexpr float kLeastCreep = 2e-4f;
+constexpr float kMostCreep = 0.02f;
+constexpr float kFaster = 1.5f;
+constexpr float kStraight = 0.7f;  // cosine
+constexpr float kSlower = 0.5f;
+constexpr float kFarthest = 4;  // from where its bone carries it, in support radii; then it begins anew
+constexpr double kWild = 4;  // by which sizes may change in a step, and joints come apart, in support radii
+constexpr double kFarAway = 2e4;     // from the origin, in support radii, from where on floats are too coarse
+constexpr double kStill = 1e-6;      // by which parts may shift against each other, in support radii
+constexpr double kConverged = 1e-4;  // residual of a relaxation over the first one's
 
 }  // namespace
 
@@ -75,7 +90,11 @@ ElasticState ElasticTracker::make_state() const {
   s.last.assign(tracker_.turn_count_, Affine3d::Identity());
   s.moved = s.last;
   s.split.resize(tracker_.turn_count_);
+  s.scale.assign(tracker_.fields_->fields.size(), 1);
   s.awake.assign(blocks, 1);
+  s.motion.assign(blocks, 0);
+  s.creep.assign(count, kMostCreep);
+  s.folded.assign(count, 0);
   s.active.assign(blocks, 0);
   s.blocks.reserve(blocks);
   s.turn.assign(count, Eigen::Matrix3f::Identity());
@@ -97,35 +116,40 @@ class ElasticTracker::Step {
   /// (1) Vertices follow their own bone.
   void carry(std::size_t b) const {
     for (std::size_t i = b * SkinTracker::kBlock; i < end_of(b); ++i) {
-      const Vec3f x = s_.tracking.transforms[t_.own_[i]] * s_.kept[i];
-      if (std::isfinite(x.sum())) s_.tracking.now[i] = x;
+      const float radius = static_cast<float>(t_.fields_->fields[t_.own_[i]].radius);
+      if (!((s_.kept[i] - t_.rest_[i]).norm() <= kFarthest * radius)) {
+        s_.kept[i] = t_.rest_[i];
+        s_.awake[b] = 1;
+      }
+      s_.tracking.now[i] = s_.tracking.transforms[t_.own_[i]] * s_.kept[i];
     }
   }
 
-  /// Whether the fields and transforms that a block has to do with have moved as one since the last step.
-  bool has_moved(std::size_t b) const {
+  /// How far the fields and transforms that a block has to do with have moved against its own bone since the
+  /// last step, in support radii.
+  float motion(std::size_t b) const {
     const TrackingScratch::Block& block = s_.tracking.blocks[b];
     const std::size_t i = b * SkinTracker::kBlock;
     const std::uint32_t first = t_.fields_->transform[t_.own_[i]];
-    const double limit = kStill * t_.fields_->fields[t_.own_[i]].radius;
+    const double size = posed_radius(i);
     const Vec3d at = s_.tracking.now[i].cast<double>();
-    const auto moved = [&](std::uint32_t transform) {
-      if (transform == first) return false;
+    double most = 0;
+    const auto look = [&](std::uint32_t transform) {
+      if (transform == first) return;
       const Eigen::Matrix<double, 3, 4> apart = s_.moved[transform].affine() - s_.moved[first].affine();
-      const double size = t_.fields_->fields[t_.own_[i]].radius;
-      return !((apart.leftCols<3>() * at + apart.col(3)).norm() <= limit &&
-               apart.leftCols<3>().norm() * size <= limit);
+      const double way =
+          ((apart.leftCols<3>() * at + apart.col(3)).norm() + apart.leftCols<3>().norm() * size) / size;
+      if (!(way <= most)) most = std::isfinite(way) ? way : 1;
     };
     for (std::uint32_t k = e_.block_transform_starts_[b]; k < e_.block_transform_starts_[b + 1]; ++k)
-      if (moved(e_.block_transforms_[k])) return true;
-    for (std::size_t k = 0; k < block.field_count; ++k)
-      if (moved(t_.fields_->transform[block.fields[k]])) return true;
-    return false;
+      look(e_.block_transforms_[k]);
+    for (std::size_t k = 0; k < block.field_count; ++k) look(t_.fields_->transform[block.fields[k]]);
+    return static_cast<float>(most);
   }
 
-  /// The turns, and where dual quaternion skinning puts the vertices.
-  void find_turns(std::size_t b) const {
-    for (std::size_t i = b * SkinTracker::kBlock; i < end_of(b); ++i) blend(i);
+  /// The turns of some vertices, and where dual quaternion skinning puts them.
+  void find_turns(std::size_t begin, std::size_t end) const {
+    for (std::size_t i = begin; i < end; ++i) blend(i);
   }
 
   void aim(std::size_t b) const {
@@ -154,7 +178,7 @@ class ElasticTracker::Step {
     for (std::size_t i = b * SkinTracker::kBlock; i < end_of(b); ++i) {
       s_.normal[i].setZero();
       s.beta[i] = s.held[i] = 0;
-      if (s.present[i] != 0 && std::isfinite(s.now[i].sum()))
+      if (s.present[i] != 0 && e_.freedom_[i] > 0 && std::isfinite(s.now[i].sum()))
         s.work[b * SkinTracker::kBlock + block.active++] = static_cast<std::uint32_t>(i);
     }
     frame_.settle(b, e_.options_.steps, s_.normal);
@@ -201,28 +225,39 @@ class ElasticTracker::Step {
       Vec3f& x = s_.tracking.now[i];
       Vec3f move = s_.offset[i];
       const float length = move.norm();
-      const float longest = kLongestSlide * static_cast<float>(t_.fields_->fields[t_.own_[i]].radius);
+      const float longest = kLongestSlide * posed_radius(i);
       if (length > longest) move *= longest / length;
       if (std::isfinite(move.sum())) x += move;
     }
   }
 
-  /// Remembers where the vertices are; says whether they have come to rest.
+  /// Remembers how far vertices are in a fold, or near one.
+  void note_folds(std::size_t b) const {
+    for (std::size_t i = b * SkinTracker::kBlock; i < end_of(b); ++i)
+      s_.folded[i] = std::max(std::min(s_.tracking.beta[i] / kNearFold, 1.0f), kRemembered * s_.folded[i]);
+  }
+
+  /// Remembers where the vertices are; says whether they have come to rest. Skin moves not much faster than
+  /// what moves it: in a deep fold there is not one place for it, and it would flicker between them.
   void keep(std::size_t b) const {
     float most = 0;
     for (std::size_t i = b * SkinTracker::kBlock; i < end_of(b); ++i) {
-      const Vec3f kept =
-          t_.rest_[i] +
-          e_.freedom_[i] *
-              (s_.tracking.transforms[t_.own_[i]].inverse(Eigen::Affine) * s_.tracking.now[i] - t_.rest_[i]);
-      if (!std::isfinite(kept.sum())) continue;
-      Vec3f move = kept - s_.kept[i];
-      // Where two contacts send a vertex to and fro it ends between them.
-      const float lengths = std::max(move.squaredNorm(), s_.drift[i].squaredNorm());
-      if (lengths > 0) move *= 1 - 0.5f * std::max(0.0f, -move.dot(s_.drift[i]) / lengths);
-      s_.drift[i] = move;
       const float radius = static_cast<float>(t_.fields_->fields[t_.own_[i]].radius);
+      const Vec3f kept = s_.tracking.transforms[t_.own_[i]].inverse(Eigen::Affine) * s_.tracking.now[i];
+      Vec3f move = t_.rest_[i] + e_.freedom_[i] * (kept - t_.rest_[i]) - s_.kept[i];
+      // Where two contacts send a vertex to and fro it ends between them.
+      const float along = move.dot(s_.drift[i]);
+      const float lengths = std::max(move.squaredNorm(), s_.drift[i].squaredNorm());
+      if (lengths > 0) move *= 1 - 0.5f * std::max(0.0f, -along / lengths);
+      const float bound = kStraight * move.norm() * s_.drift[i].norm();
+      const float change = along < 0 ? kSlower : along > bound ? kFaster : 1.0f;
+      s_.creep[i] = std::clamp(s_.creep[i] * change, kLeastCreep, kMostCreep);
+      const float alone = kFree + s_.folded[i] * (s_.creep[i] - kFree);
+      const float length = move.norm(), longest = (kPull * s_.motion[b] + alone) * radius;
+      if (length > longest) move *= longest / length;
+      if (!std::isfinite(move.sum())) continue;
       most = std::max(most, move.norm() / radius);
+      s_.drift[i] = move;
       s_.kept[i] += move;
     }
     s_.awake[b] = most > static_cast<float>(e_.options_.settled);
@@ -238,9 +273,14 @@ class ElasticTracker::Step {
     return sum;
   }
 
+  float posed_radius(std::size_t i) const {
+    return s_.scale[t_.own_[i]] * static_cast<float>(t_.fields_->fields[t_.own_[i]].radius);
+  }
+
   /// The part in the tangent plane; none of skin that is not free.
   Vec3f tangential(std::size_t i, const Vec3f& v) const {
-    return e_.freedom_[i] * (v - v.dot(s_.normal[i]) * s_.normal[i]);
+    if (e_.freedom_[i] == 0) return Vec3f::Zero();
+    return v - v.dot(s_.normal[i]) * s_.normal[i];
   }
 
   Vec3f preconditioned(std::size_t i) const {
@@ -285,41 +325,101 @@ class ElasticTracker::Step {
   SkinTracker::Frame frame_;
 };
 
+void ElasticTracker::pose(std::span<const Affine3d> posed_from_rest, ElasticState& s) const {
+  assert(posed_from_rest.size() == s.last.size());
+  tracker_.pose(posed_from_rest, s.tracking);
+  for (std::size_t j = 0; j < s.last.size(); ++j) {
+    s.moved[j] = posed_from_rest[j] * s.last[j].inverse(Eigen::Affine);
+    s.split[j] = split_transform(posed_from_rest[j]);
+    s.last[j] = posed_from_rest[j];
+  }
+  for (std::size_t f = 0; f < s.scale.size(); ++f)
+    s.scale[f] = s.tracking.transforms[f].linear().norm() / std::sqrt(3.0f);
+  const Step step(*this, s);
+  parallel_blocks(tracker_.vertex_.size(), 256,
+                  [&](std::size_t begin, std::size_t end) { step.find_turns(begin, end); });
+}
+
 void ElasticTracker::start(std::span<const Affine3d> posed_from_rest, ElasticState& s,
                            std::span<Vec3f> positions) const {
+  pose(posed_from_rest, s);
+  for (std::size_t i = 0; i < tracker_.tracked_; ++i) positions[tracker_.vertex_[i]] = s.tracking.start[i];
   tracker_.track(posed_from_rest, s.tracking, positions);
   for (std::size_t i = 0; i < tracker_.tracked_; ++i) {
     const Vec3f kept =
         s.tracking.transforms[tracker_.own_[i]].inverse(Eigen::Affine) * positions[tracker_.vertex_[i]];
     s.kept[i] = std::isfinite(kept.sum()) ? kept : tracker_.rest_[i];
   }
-  std::copy(posed_from_rest.begin(), posed_from_rest.end(), s.last.begin());
   std::fill(s.drift.begin(), s.drift.end(), Vec3f::Zero());
   std::fill(s.awake.begin(), s.awake.end(), std::uint8_t{1});
+  std::fill(s.creep.begin(), s.creep.end(), kMostCreep);
+  std::fill(s.folded.begin(), s.folded.end(), 0.0f);
   s.started = true;
-  step(posed_from_rest, s, positions);
+  go_on(posed_from_rest, s, positions);
+}
+
+ElasticTracker::Sense ElasticTracker::sense(std::span<const Affine3d> posed_from_rest,
+                                            const ElasticState& s) const {
+  Sense sense = Sense::good;
+  for (std::size_t f = 0; f < s.scale.size(); ++f) {
+    const std::uint32_t transform = tracker_.fields_->transform[f];
+    const Affine3d& now = posed_from_rest[transform];
+    const double radius = tracker_.fields_->fields[f].radius;
+    const double scale = now.linear().norm() / std::sqrt(3.0);
+    const double before = s.last[transform].linear().norm() / std::sqrt(3.0);
+    const Vec3d place = now * tracker_.rest_center_[f].cast<double>();
+    if (!(place.cwiseAbs().maxCoeff() <= kFarAway * scale * radius)) return Sense::blind;
+    const bool mirrored = now.linear().determinant() * s.last[transform].linear().determinant() < 0;
+    if (!(scale <= kWild * before && before <= kWild * scale) || mirrored) sense = Sense::wild;
+  }
+  for (const FieldJoint& joint : tracker_.fields_->joints) {
+    const Vec3d by_child = posed_from_rest[tracker_.fields_->transform[joint.child]] * joint.place;
+    const Vec3d by_parent = posed_from_rest[tracker_.fields_->transform[joint.parent]] * joint.place;
+    const double radius = s.scale[joint.child] * tracker_.fields_->fields[joint.child].radius;
+    if (!((by_child - by_parent).norm() <= kWild * radius)) sense = Sense::wild;
+  }
+  return sense;
 }
 
 void ElasticTracker::step(std::span<const Affine3d> posed_from_rest, ElasticState& s,
                           std::span<Vec3f> positions) const {
-  assert(posed_from_rest.size() == s.last.size() && positions.size() == s.kept.size());
+  assert(positions.size() == s.kept.size());
   TrackingScratch& tracking = s.tracking;
-  tracker_.pose(posed_from_rest, tracking);
-  for (std::size_t j = 0; j < s.last.size(); ++j) {
-    s.moved[j] = posed_from_rest[j] * s.last[j].inverse(Eigen::Affine);
-    s.split[j] = split_transform(posed_from_rest[j]);
-    s.last[j] = posed_from_rest[j];
+  const Sense now = sense(posed_from_rest, s);
+  // Nor can it follow from there.
+  const bool was_wild = std::exchange(s.wild, now == Sense::wild);
+  switch (now == Sense::good && was_wild ? Sense::wild : now) {
+    case Sense::blind:
+      // Nothing can be measured there: the skin stays with its bones.
+      tracker_.pose(posed_from_rest, tracking);
+      for (std::size_t i = 0; i < tracker_.tracked_; ++i) {
+        const Vec3f x = tracking.transforms[tracker_.own_[i]] * s.kept[i];
+        if (std::isfinite(x.sum())) positions[tracker_.vertex_[i]] = x;
+      }
+      return;
+    case Sense::wild:
+      start(posed_from_rest, s, positions);
+      return;
+    case Sense::good:
+      break;
   }
-  for (std::size_t i = 0; i < tracker_.vertex_.size(); ++i)
-    tracking.start[i] = tracking.now[i] = positions[tracker_.vertex_[i]];
+  go_on(posed_from_rest, s, positions);
+}
+
+void ElasticTracker::go_on(std::span<const Affine3d> posed_from_rest, ElasticState& s,
+                           std::span<Vec3f> positions) const {
+  TrackingScratch& tracking = s.tracking;
+  pose(posed_from_rest, s);
+  for (std::size_t i = tracker_.tracked_; i < tracker_.vertex_.size(); ++i)
+    tracking.now[i] = positions[tracker_.vertex_[i]];
 
   const Step step(*this, s);
   parallel_blocks(tracking.blocks.size(), 4, [&](std::size_t begin, std::size_t end) {
     for (std::size_t b = begin; b < end; ++b) {
       step.carry(b);
       step.frame().find_fields(b);
-      s.active[b] = s.awake[b] || step.has_moved(b);
-      step.find_turns(b);
+      s.motion[b] = step.motion(b);
+      s.active[b] = s.awake[b] || s.motion[b] > kStill;
     }
   });
   s.blocks.clear();
@@ -379,7 +479,10 @@ void ElasticTracker::step(std::span<const Affine3d> posed_from_rest, ElasticStat
     std::swap(tracking.beta, tracking.next_beta);
     std::swap(tracking.warm, tracking.next_warm);
   }
-  each_block([&](std::size_t b) { frame.widen(b); });
+  each_block([&](std::size_t b) {
+    frame.widen(b);
+    step.note_folds(b);
+  });
   for (int sweep = 0; sweep < options.smoothing; ++sweep) {
     each_block([&](std::size_t b) { frame.smooth(b); });
     each_block([&](std::size_t b) { frame.take_next(b); });
@@ -387,8 +490,8 @@ void ElasticTracker::step(std::span<const Affine3d> posed_from_rest, ElasticStat
   each_block([&](std::size_t b) {
     frame.look_round(b);
     step.project(b);
-    frame.widen(b);
   });
+  each_block([&](std::size_t b) { frame.widen(b); });
   for (int sweep = 0; sweep < options.untangling; ++sweep) {
     each_block([&](std::size_t b) { frame.untangle(b); });
     each_block([&](std::size_t b) { frame.take_next(b); });
@@ -398,6 +501,16 @@ void ElasticTracker::step(std::span<const Affine3d> posed_from_rest, ElasticStat
     tracking.marks[tracker_.vertex_[i]] = tracking.state[i];
     const Vec3f x = tracking.transforms[tracker_.own_[i]] * s.kept[i];
     if (std::isfinite(x.sum())) positions[tracker_.vertex_[i]] = x;
+  }
+}
+
+void ElasticTracker::add_morphs(const ElasticState& s, std::span<const Vec3f> morphed_rest,
+                                std::span<Vec3f> positions) const {
+  assert(morphed_rest.size() == s.kept.size() && positions.size() == s.kept.size());
+  for (std::size_t i = 0; i < tracker_.tracked_; ++i) {
+    const std::uint32_t v = tracker_.vertex_[i];
+    const Vec3f morph = s.turn[i] * (morphed_rest[v] - tracker_.rest_[i]);
+    if (std::isfinite(morph.sum())) positions[v] += morph;
   }
 }
 

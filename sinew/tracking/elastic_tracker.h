@@ -14,20 +14,25 @@ struct ElasticOptions {
   int rounds = 2;         ///< of a projection and a relaxation, per step
   int sweeps = 16;        ///< of conjugate gradients in a relaxation, at most
   int steps = 2;          ///< Newton steps of a projection
-  double settled = 2e-4;  ///< largest move, in support radii, of skin that has come to rest
+  double settled = 2e-5;  ///< largest move, in support radii, of skin that has come to rest
 };
 
 /// What one performer's skin remembers, and scratch; made by ElasticTracker::make_state().
 struct ElasticState {
   bool started = false;
+  bool wild = false;                ///< no skin could follow the last step
   std::vector<Vec3f> kept;          ///< where vertices are, carried back to the rest by their own bone
   std::vector<Vec3f> drift;         ///< by how much the last step changed that
   std::vector<Affine3d> last;       ///< posed_from_rest of the last step
   std::vector<std::uint8_t> awake;  ///< per block, 1: some vertex has not come to rest
+  std::vector<float> folded;        ///< 1 in a fold, 0 when it was in none for long
+  std::vector<float> creep;         ///< how far vertices may move by themselves, in support radii
 
   TrackingScratch tracking;  ///< no history from here on
   std::vector<Affine3d> moved;
   std::vector<SplitTransform> split;
+  std::vector<float> scale;   ///< per field
+  std::vector<float> motion;  ///< per block, of what moves it, in support radii
   std::vector<std::uint8_t> active;
   std::vector<std::uint32_t> blocks;  ///< the active ones
   std::vector<Eigen::Matrix3f> turn;  ///< per vertex, the blend of its joints' linear parts
@@ -55,18 +60,32 @@ class ElasticTracker {
                  std::span<const float> rigidity = {});
 
   ElasticState make_state() const;
-  /// Begins anew: with the skin where history-free tracking puts `positions`, which a geometric skin has
-  /// posed. Results take their place.
+  /// Begins anew, with the skin where history-free tracking puts it. `positions` are read where a vertex is
+  /// not tracked; results take the place of the others.
   void start(std::span<const Affine3d> posed_from_rest, ElasticState& state,
              std::span<Vec3f> positions) const;
-  /// Goes on from the last step. Turns of more than about a right angle want steps between. `positions` are
-  /// read where a vertex is not tracked, or not finite in the state, only.
+  /// Goes on from the last step. Turns of more than about a right angle want steps between. Begins anew after
+  /// poses that no skin can follow: joints torn apart, sizes that leap.
   void step(std::span<const Affine3d> posed_from_rest, ElasticState& state, std::span<Vec3f> positions) const;
+
+  /// Adds what this frame's morph targets do to the rest, as the last step has turned it: the skin does not
+  /// remember it.
+  void add_morphs(const ElasticState& state, std::span<const Vec3f> morphed_rest,
+                  std::span<Vec3f> positions) const;
 
   const SkinTracker& tracker() const { return tracker_; }
 
  private:
   class Step;
+
+  enum class Sense { good, wild, blind };
+  /// Whether the skin can follow to these transforms: wild: they leap; blind: they are too far away for
+  /// floats.
+  Sense sense(std::span<const Affine3d> posed_from_rest, const ElasticState& state) const;
+  void go_on(std::span<const Affine3d> posed_from_rest, ElasticState& state,
+             std::span<Vec3f> positions) const;
+  /// Fields, turns and where dual quaternion skinning puts the vertices.
+  void pose(std::span<const Affine3d> posed_from_rest, ElasticState& state) const;
 
   SkinTracker tracker_;
   ElasticOptions options_;

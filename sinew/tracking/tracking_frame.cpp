@@ -45,8 +45,9 @@ constexpr float kSmoothed = 0.1f;        // beta from which on the last projecti
 constexpr float kTight = 0.005f;
 constexpr float kLoose = 0.05f;
 constexpr float kInFold = 0.5f;
-constexpr float kInside =
-    0.05f;  // above the iso-value from which on skin that lies against another's is in a fold
+// Above the iso-value, from which on skin that lies against another's is in a fold, and wholly is.
+constexpr float kShallow = 0.02f;
+constexpr float kInside = 0.12f;
 constexpr int kReturnSteps = 12;
 constexpr int kHalvings = 5;
 constexpr float kClear = 0.35f;  // own field less another's from which on they are not in contact
@@ -164,7 +165,7 @@ float SkinTracker::Frame::swollen_target(std::size_t i, float value) const {
 }
 
 float SkinTracker::Frame::folded(std::size_t i, const Probe& p) const {
-  return p.pressed * smooth_step(0, kInside, p.all.value - s_.target[i]);
+  return p.pressed * smooth_step(kShallow, kInside, p.all.value - s_.target[i]);
 }
 
 void SkinTracker::Frame::project(std::size_t b, int times) const {
@@ -340,11 +341,11 @@ SkinTracker::Probe SkinTracker::Frame::probe_with(const TrackingScratch::Block& 
     if (field != own && other.value > 0) {
       while (neighbour != last && neighbour->field < field) ++neighbour;
       float side, meets = 1;
-      const float apart = result.own.value - other.value - gap_;
+      float apart = result.own.value - other.value;
       if (neighbour != last && neighbour->field == field) {
         const float slides = s_.slides[static_cast<std::size_t>(neighbour - first)];
         meets = 1 - slides;
-        side = neighbour_side(*neighbour, slides, result.own, other, at);
+        side = neighbour_side(*neighbour, slides, result.own, other, at, apart);
         other.value *= neighbour->damping, other.gradient *= neighbour->damping;
       } else {
         if (!kUnions || other.value > result.own.value - gap_) {
@@ -354,8 +355,8 @@ SkinTracker::Probe SkinTracker::Frame::probe_with(const TrackingScratch::Block& 
         }
         side = result.own.value - other.value - gap_;
       }
-      if (apart < kLoose) {
-        const float pressed = meets * (1 - smooth_step(kTight, kLoose, apart));
+      if (apart < gap_ + kLoose) {
+        const float pressed = meets * (1 - smooth_step(kTight, kLoose, apart - gap_));
         if (pressed > result.pressed) result.pressed = pressed, result.against = other.gradient;
       }
       if (side < result.side) result.side = side, result.rival = other.gradient;
@@ -389,8 +390,8 @@ float SkinTracker::Frame::faced(std::size_t i, std::size_t field) const {
 }
 
 float SkinTracker::Frame::neighbour_side(const FieldNeighbour& neighbour, float slides,
-                                         const FieldSample& own, const FieldSample& other,
-                                         const Vec3f& at) const {
+                                         const FieldSample& own, const FieldSample& other, const Vec3f& at,
+                                         float& apart) const {
   float side = own.value - other.value;
   if (side > kClear) return side;
   if (neighbour.joint >= 0) {
@@ -398,6 +399,7 @@ float SkinTracker::Frame::neighbour_side(const FieldNeighbour& neighbour, float 
     side -= neighbour.joint_bias *
             joint_bias_share((at - s_.joints[joint]).norm(), t_.neighbours_.joint_radius[joint]);
   }
+  apart = side;
   const float cosine = gradient_cosine(own.gradient, other.gradient);
   const float shift = kShift + kShiftAlong * neighbour.nearness * smooth_step(0.7f, 0.97f, cosine);
   float allowed = std::min(neighbour.rest_side - shift, gap_);

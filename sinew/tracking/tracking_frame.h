@@ -91,9 +91,10 @@ class SkinTracker::Frame {
   /// all when its skin faces away from that bone. Then the part has come below it, as a thigh below the back.
   float faced(std::size_t i, std::size_t field) const;
 
-  /// The side of a contact with a field that the vertex has to do with at rest.
+  /// The side of a contact with a field that the vertex has to do with at rest; and by how much the own field
+  /// is the stronger one, whatever it was at rest.
   float neighbour_side(const FieldNeighbour& neighbour, float slides, const FieldSample& own,
-                       const FieldSample& other, const Vec3f& at) const;
+                       const FieldSample& other, const Vec3f& at, float& apart) const;
 
   /// Skin that a geometric skin has swollen may keep some of it: tissue that a fold displaces.
   float swollen_target(std::size_t i, float value) const;

@@ -203,7 +203,7 @@ TEST(Models, MannequinIsSound) {
   ASSERT_LE(least, 6866u);
   const BuiltModel model = make_model("mannequin", {least, {}});
   expect_sound_mesh(model, least, 15);
-  expect_sound_clips(model, {"bend", "twist", "fist", "crouch", "walk", "run", "jump"});
+  expect_sound_clips(model, {"bend", "twist", "fist", "crouch", "walk", "run", "jump", "knee", "press"});
   EXPECT_GE(model.rig.size(), 55u);
   for (const char* joint : {"little_2.L", "little_3.L", "little_2.R", "little_3.R", "index_2.L"})
     EXPECT_GE(vertices_round(model, joint), 8) << joint;
