@@ -72,6 +72,7 @@ std::shared_ptr<const Character> Character::make(const Scene& scene, const Recip
   std::size_t group_count = 0;
   for (std::size_t m = 0; m < scene.meshes.size(); ++m)
     character->add_mesh(scene, m, recipe, corner_groups, group_count);
+  for (auto& [name, values] : character->painted_) values.resize(character->rest_.size(), 0);
   character->packed_weights_ = std::make_shared<const PackedWeights>(character->skin_weights_);
   if (recipe.normals) {
     character->normal_solver_ =
@@ -138,6 +139,20 @@ void Character::add_mesh(const Scene& scene, std::size_t mesh_index, const Recip
   };
   for (std::uint32_t first : mesh.weld.first_vertex)
     rest_.push_back(to_rest(source.surface.positions[first]));
+  for (const VertexAttribute& attribute : source.attributes) {
+    const auto width = static_cast<std::size_t>(std::max(attribute.width, 1));
+    std::vector<float>& painted = painted_[attribute.name];
+    painted.resize(rest_.size(), 0);
+    std::vector<bool> seen(mesh.weld.size(), false);
+    for (std::size_t v = 0; v < mesh.weld.welded_of_vertex.size() && v * width < attribute.values.size();
+         ++v) {
+      const std::uint32_t welded = mesh.weld.welded_of_vertex[v];
+      const float given = attribute.values[v * width], value = std::isfinite(given) ? given : 0.0f;
+      float& kept = painted[mesh.first_vertex + welded];
+      kept = seen[welded] ? std::max(kept, value) : value;
+      seen[welded] = true;
+    }
+  }
   for (const MorphTarget& target : source.morph_targets) {
     std::vector<Vec3f> displacements;
     displacements.reserve(mesh.weld.size());
@@ -201,6 +216,12 @@ void Character::set_normal_signs(const Scene& scene) {
       if (normals[mesh.slot_group[s]].dot(file_normal) < 0) meshes_[m].slot_sign[s] = -1.0f;
     }
   }
+}
+
+std::span<const float> Character::painted(std::string_view attribute) const {
+  const auto found = painted_.find(attribute);
+  if (found == painted_.end()) return {};
+  return found->second;
 }
 
 bool Character::has_history() const {

@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <sinew/character/layer.h>
@@ -63,6 +65,10 @@ class Character {
   /// One row per welded vertex, none empty; joints are numbers of bindings.
   const SkinWeights& skin_weights() const { return skin_weights_; }
   std::shared_ptr<const PackedWeights> weights() const { return packed_weights_; }
+  /// What was painted on the vertices: the first component of the files' attribute of that name, such as
+  /// "_RIGID", per welded vertex (the largest of those welded; finite), 0 for meshes without it. Empty when
+  /// no mesh has it.
+  std::span<const float> painted(std::string_view attribute) const;
   /// Null when the recipe wants no normals.
   const NormalSolver* normal_solver() const { return normal_solver_.get(); }
   std::size_t morph_weight_count() const { return morph_weight_count_; }
@@ -87,6 +93,7 @@ class Character {
   std::vector<Vec3f> rest_;
   std::vector<Triangle> triangles_;
   SkinWeights skin_weights_;
+  std::map<std::string, std::vector<float>, std::less<>> painted_;
   std::shared_ptr<const PackedWeights> packed_weights_;
   std::unique_ptr<const NormalSolver> normal_solver_;
   std::size_t morph_weight_count_ = 0;

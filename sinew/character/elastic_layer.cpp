@@ -43,6 +43,9 @@ void ElasticLayerOptions::visit(FieldVisitor& visitor) {
                   "rounds of a projection and a relaxation, per step");
   visitor.integer("elastic_sweeps", elastic.sweeps, 1, 1000, "sweeps of a relaxation, at most");
   visitor.integer("elastic_steps", elastic.steps, 1, 20, "Newton steps of a projection");
+  visitor.text(
+      "rigid_attribute", rigid_attribute,
+      "vertex attribute of the file in which rigidity is painted, 0 to 1; the larger of both counts");
   visitor.list("rigid", rigid, "joints whose skin is not relaxed; the last entry that matches counts");
 }
 
@@ -52,12 +55,14 @@ ElasticLayer::ElasticLayer(const Character& character, const ElasticLayerOptions
       has_morphs_(character.morph_weight_count() > 0) {
   const CharacterFields fields = make_character_fields(character, options);
   std::vector<float> rigidity(character.rest().size(), 0);
+  const std::span<const float> painted = character.painted(options.rigid_attribute);
   for (std::size_t v = 0; v < rigidity.size(); ++v) {
     const int joint = bindings_[character.skin_weights().row_joints(v)[0]].joint;
     if (joint < 0) continue;
     for (const RigidPart& part : options.rigid)
       if (matches_pattern(skeleton_.joints[static_cast<std::size_t>(joint)].name, part.joint))
         rigidity[v] = static_cast<float>(part.rigidity);
+    if (!painted.empty()) rigidity[v] = std::max(rigidity[v], std::clamp(painted[v], 0.0f, 1.0f));
   }
   elastic_ = std::make_unique<ElasticTracker>(MeshView{character.rest(), character.triangles()}, fields.own,
                                               fields.set, character.skin_weights(), bindings_.size(),

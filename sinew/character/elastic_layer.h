@@ -22,6 +22,7 @@ class ElasticLayerOptions : public ImplicitOptions {
  public:
   ElasticOptions elastic;
   std::vector<RigidPart> rigid;  ///< the last that matches counts
+  std::string rigid_attribute = "_RIGID";
   void visit(FieldVisitor& visitor) override;
 };
 

@@ -44,6 +44,9 @@ constexpr float kSmoothed = 0.1f;        // beta from which on the last projecti
 // does not.
 constexpr float kTight = 0.005f;
 constexpr float kLoose = 0.05f;
+// Cosine of two parts' gradients up to which skin may be between them, and from which on it is beside both.
+constexpr float kBetween = 0.4f;
+constexpr float kBeside = 0.85f;
 constexpr float kInFold = 0.5f;
 // Above the iso-value, from which on skin that lies against another's is in a fold, and wholly is.
 constexpr float kShallow = 0.02f;
@@ -136,14 +139,21 @@ void SkinTracker::Frame::settle(std::size_t b, int times, std::span<Vec3f> norma
     s_.state[i] = TrackMark::still;
     const float own_slope = p.own.gradient.norm();
     s_.inwards[i] = own_slope > kNoGradient ? Vec3f(p.own.gradient / own_slope) : Vec3f(Vec3f::Zero());
-    if (p.side < 0) {
+    // Where the fields of two parts point the same way there is nothing to go back to, only farther in.
+    const float between = 1 - smooth_step(kBetween, kBeside, gradient_cosine(p.own.gradient, p.rival));
+    if (p.side < 0 && between > 0) {
+      const Vec3f before = x;
       bring_back(block, i, x, p);
+      if (between < 1) {
+        x = before + between * (x - before);
+        p = probe(block, i, x);
+      }
       s_.state[i] = TrackMark::returned;
     }
     float fold = folded(i, p);
     for (int step = 0; step < times && std::abs(p.all.value - s_.target[i]) > tolerance_; ++step) {
       // What lies in a fold stays there: along it only the relaxation moves it.
-      if (fold > kInFold || p.side < 0) break;
+      if (fold > kInFold || (p.side < 0 && between > kInFold)) break;
       if (!(p.all.gradient.squaredNorm() > kNoGradient * kNoGradient)) break;
       s_.held[i] = fold / kInFold;
       const bool whole = newton_step(block, i, x, p);
