@@ -499,7 +499,9 @@ void ElasticTracker::go_on(std::span<const Affine3d> posed_from_rest, ElasticSta
   each_block([&](std::size_t b) { step.keep(b); });
   for (std::size_t i = 0; i < tracker_.tracked_; ++i) {
     tracking.marks[tracker_.vertex_[i]] = tracking.state[i];
-    const Vec3f x = tracking.transforms[tracker_.own_[i]] * s.kept[i];
+    Vec3f x = tracking.transforms[tracker_.own_[i]] * s.kept[i];
+    // Where the mesh is too coarse for fields, as far as they can be trusted.
+    if (tracker_.trust_[i] < 1) x = tracking.start[i] + tracker_.trust_[i] * (x - tracking.start[i]);
     if (std::isfinite(x.sum())) positions[tracker_.vertex_[i]] = x;
   }
 }
