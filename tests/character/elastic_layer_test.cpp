@@ -263,6 +263,7 @@ class BadFrames : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(ElasticLayer, BadFrames, testing::Range(0, 16));
 
 TEST_P(BadFrames, AreFiniteAndSoonForgotten) {
+  if (test::kSanitized && GetParam() % 3 != 1) GTEST_SKIP() << "a third of them here";
   const Scene scene = tube_scene(28, 14);
   const auto character = make_character(scene);
   const Pose usual = bent(*character, 45);

@@ -10,6 +10,7 @@
 #include <sinew/scene/scene.h>
 
 #include "tests/support/cli_fixture.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/validator.h"
 
 namespace sinew {
@@ -55,6 +56,7 @@ TEST_F(DemoCli, GenerateSaysWhatIsWrong) {
 }
 
 TEST_F(DemoCli, DemoShowsEveryMethod) {
+  if (test::kSanitized) GTEST_SKIP() << "takes a minute here; each method has tests of its own";
   const test::Outcome outcome = sinew("demo --quick --only hand --size 40 -o " + path("out"));
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("report.html"), std::string::npos);

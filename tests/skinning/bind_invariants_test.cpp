@@ -91,7 +91,7 @@ void bind_soups(std::uint32_t first, std::uint32_t count, SoupCounts& counts) {
 
 TEST(BindInvariants, RandomSoupsAreBound) {
   SoupCounts counts;
-  bind_soups(1, test::kSanitized ? 120 : 2000, counts);
+  bind_soups(1, test::kSanitized ? 80 : 2000, counts);
   const double cases = static_cast<double>(counts.cases), looked = static_cast<double>(counts.looked);
   EXPECT_GT(static_cast<double>(counts.non_manifold) / cases, 0.3);
   EXPECT_GT(static_cast<double>(counts.borders) / cases, 0.3);
