@@ -501,7 +501,8 @@ void ElasticTracker::go_on(std::span<const Affine3d> posed_from_rest, ElasticSta
     tracking.marks[tracker_.vertex_[i]] = tracking.state[i];
     Vec3f x = tracking.transforms[tracker_.own_[i]] * s.kept[i];
     // Where the mesh is too coarse for fields, as far as they can be trusted.
-    if (tracker_.trust_[i] < 1) x = tracking.start[i] + tracker_.trust_[i] * (x - tracking.start[i]);
+    const float trust = 1 - freedom_[i] * (1 - tracker_.trust_[i]);
+    if (trust < 1) x = tracking.start[i] + trust * (x - tracking.start[i]);
     if (std::isfinite(x.sum())) positions[tracker_.vertex_[i]] = x;
   }
 }
