@@ -31,7 +31,7 @@ constexpr float kStraight = 0.7f;  // cosine
 constexpr float kSlower = 0.5f;
 constexpr float kFarthest = 4;  // from where its bone carries it, in support radii; then it begins anew
 constexpr double kWild = 4;  // by which sizes may change in a step, and joints come apart, in support radii
-constexpr double kFarAway = 2e4;     // from the origin, in support radii, from where on floats are too coarse
+constexpr double kFarAway = 2e5;     // from the origin, in support radii, from where on floats are too coarse
 constexpr double kStill = 1e-6;      // by which parts may shift against each other, in support radii
 constexpr double kConverged = 1e-4;  // residual of a relaxation over the first one's
 
