@@ -9,6 +9,7 @@
 
 #include "tests/support/grid_tube.h"
 #include "tests/support/meshes.h"
+#include "tests/support/one_joint.h"
 
 namespace sinew {
 namespace {
@@ -178,13 +179,7 @@ TEST(CharacterFields, APatternChoosesOtherMeshes) {
 TEST(CharacterFields, BonesThatTheLargestMeshDoesNotCoverTakeTheNext) {
   // The body is bound to the lower bone alone; a smaller mesh has the upper one.
   Scene scene = tube_scene();
-  SkinWeights weights;
-  WeightRepairs repairs;
-  for (std::size_t v = 0; v < scene.meshes[0].surface.positions.size(); ++v) {
-    Influence row[1] = {{0, 1}};
-    append_row(weights, row, 0, repairs);
-  }
-  scene.meshes[0].weights = weights;
+  test::bind_to_first_joint(scene.meshes[0]);
   add_mesh(scene, "glove", sleeve(0.25f), half);
   const CharacterFields fields = make_character_fields(*make_character(scene), {});
   ASSERT_EQ(fields.set->fields.size(), 2u);

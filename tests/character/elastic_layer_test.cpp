@@ -17,6 +17,7 @@
 
 #include "tests/support/assets.h"
 #include "tests/support/grid_tube.h"
+#include "tests/support/one_joint.h"
 #include "tests/support/sanitized.h"
 
 namespace sinew {
@@ -517,13 +518,7 @@ TEST(ElasticLayer, MorphTargetsAreSeen) {
 
 TEST(ElasticLayer, IdleWithoutTwoBonesThatHaveSkin) {
   Scene scene = tube_scene(12, 8);
-  SkinWeights weights;
-  WeightRepairs repairs;
-  for (std::size_t v = 0; v < scene.meshes[0].surface.positions.size(); ++v) {
-    Influence row[1] = {{0, 1}};
-    append_row(weights, row, 0, repairs);
-  }
-  scene.meshes[0].weights = weights;
+  test::bind_to_first_joint(scene.meshes[0]);
   const auto character = make_character(scene);
   EXPECT_NE(character->layers()[1]->idle_because(), "");
   Performer performer(character);

@@ -16,6 +16,7 @@
 #include "tests/support/assets.h"
 #include "tests/support/grid_tube.h"
 #include "tests/support/meshes.h"
+#include "tests/support/one_joint.h"
 #include "tests/support/sanitized.h"
 
 namespace sinew {
@@ -408,13 +409,7 @@ TEST(ImplicitLayer, EyesAndSleevesFollowTheBody) {
 TEST(ImplicitLayer, IdleWithoutTwoBonesThatHaveSkin) {
   // All skin on one bone.
   Scene scene = tube_scene(12, 8);
-  SkinWeights weights;
-  WeightRepairs repairs;
-  for (std::size_t v = 0; v < scene.meshes[0].surface.positions.size(); ++v) {
-    Influence row[1] = {{0, 1}};
-    append_row(weights, row, 0, repairs);
-  }
-  scene.meshes[0].weights = weights;
+  test::bind_to_first_joint(scene.meshes[0]);
   const auto one = make_character(scene);
   EXPECT_NE(one->layers()[1]->idle_because(), "");
   EXPECT_LT(largest_difference(perform(one, bent(*one, 90)), perform(skin_only(scene), bent(*one, 90))),
@@ -435,7 +430,7 @@ TEST(ImplicitLayer, IdleWithoutTwoBonesThatHaveSkin) {
   scene.skeleton.joints.resize(1);
   scene.skins[0].joints.resize(1);
   scene.skins[0].joint_from_mesh.resize(1);
-  scene.meshes[0].weights = weights;
+  test::bind_to_first_joint(scene.meshes[0]);
   scene.clips.clear();
   scene.joint_nodes.resize(1);
   const auto single = make_character(scene);
