@@ -5,11 +5,11 @@
 #include <span>
 #include <vector>
 
+#include <sinew/geometry/closed_surface.h>
 #include <sinew/geometry/fast_winding.h>
 #include <sinew/geometry/incidence.h>
 #include <sinew/geometry/intersections.h>
 #include <sinew/geometry/triangle_tree.h>
-#include <sinew/measure/closed_surface.h>
 
 namespace sinew {
 

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <span>
 
+#include <sinew/geometry/closed_surface.h>
 #include <sinew/geometry/intersections.h>
 #include <sinew/geometry/triangle_tree.h>
 #include <sinew/measure/burial.h>
-#include <sinew/measure/closed_surface.h>
 
 namespace sinew {
 

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <span>
 
+#include <sinew/geometry/closed_surface.h>
 #include <sinew/geometry/intersections.h>
 #include <sinew/measure/burial.h>
-#include <sinew/measure/closed_surface.h>
 
 namespace sinew {
 

@@ -6,12 +6,12 @@
 #include <span>
 #include <vector>
 
+#include <sinew/geometry/closed_surface.h>
 #include <sinew/geometry/incidence.h>
 #include <sinew/geometry/intersections.h>
 #include <sinew/geometry/mesh.h>
 #include <sinew/geometry/triangle_tree.h>
 #include <sinew/measure/burial.h>
-#include <sinew/measure/closed_surface.h>
 #include <sinew/measure/overlap_volume.h>
 
 namespace sinew {

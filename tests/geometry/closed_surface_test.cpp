@@ -1,4 +1,4 @@
-#include <sinew/measure/closed_surface.h>
+#include <sinew/geometry/closed_surface.h>
 
 #include <map>
 

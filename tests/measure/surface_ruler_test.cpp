@@ -9,9 +9,9 @@
 #include <gtest/gtest.h>
 
 #include <sinew/core/error.h>
+#include <sinew/geometry/closed_surface.h>
 #include <sinew/geometry/intersections.h>
 #include <sinew/geometry/volume.h>
-#include <sinew/measure/closed_surface.h>
 
 #include "tests/support/meshes.h"
 #include "tests/support/sanitized.h"
