@@ -119,6 +119,7 @@ void ElasticLayer::deform(const LayerFrame& frame, LayerState* state, std::span<
   }
   std::copy(joints.begin(), joints.end(), s.last.begin());
   if (has_morphs_) elastic_->add_morphs(s.skin, frame.rest, positions);
+  if (!frame.room.empty()) elastic_->leave_room(positions, s.skin, frame.room);
 }
 
 std::span<const TrackMark> ElasticLayer::marks(const LayerState& state) const {

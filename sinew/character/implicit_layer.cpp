@@ -26,7 +26,9 @@ std::unique_ptr<LayerState> ImplicitLayer::make_state() const {
 }
 
 void ImplicitLayer::deform(const LayerFrame& frame, LayerState* state, std::span<Vec3f> positions) const {
-  tracker_->track(frame.posed_from_rest, static_cast<ImplicitState*>(state)->scratch, positions);
+  TrackingScratch& scratch = static_cast<ImplicitState*>(state)->scratch;
+  tracker_->track(frame.posed_from_rest, scratch, positions);
+  if (!frame.room.empty()) tracker_->leave_room(positions, scratch, frame.room);
 }
 
 std::span<const TrackMark> ImplicitLayer::marks(const LayerState& state) const {

@@ -5,6 +5,7 @@
 #include <sinew/character/layer.h>
 #include <sinew/character/skin_layers.h>
 #include <sinew/character/stretch_twist_layer.h>
+#include <sinew/character/volume_layer.h>
 
 namespace sinew {
 
@@ -32,6 +33,9 @@ constexpr LayerMethod kMethods[] = {
      "elastic implicit skinning: skin that remembers where it was stretches, slides and folds deeper, on top "
      "of dqs",
      false, make_elastic_options, make_elastic_layer},
+    {"volume",
+     "constant volume: what a joint loses its skin restores, as muscle, fat or rubber, after any skin", false,
+     make_volume_options, make_volume_layer},
 };
 
 }  // namespace

@@ -57,6 +57,9 @@ Performer::Performer(std::shared_ptr<const Character> character)
     const bool welded = mesh.weld.size() != mesh.weld.welded_of_vertex.size();
     file_positions_.emplace_back(welded ? mesh.weld.welded_of_vertex.size() : 0);
   }
+  if (std::any_of(character_->layers().begin(), character_->layers().end(),
+                  [](const auto& layer) { return layer->wants_room(); }))
+    room_.resize(positions_.size());
   if (const NormalSolver* solver = character_->normal_solver()) {
     normal_scratch_.resize(solver->scratch_size());
     group_normals_.resize(solver->slot_count());
@@ -158,7 +161,8 @@ void Performer::perform(const Pose& pose, double seconds) {
     apply_morph_targets();
     rest = morphed_rest_;
   }
-  const LayerFrame frame{pose_, world_from_joint_, posed_from_rest_, rest, seconds};
+  std::fill(room_.begin(), room_.end(), 1.0f);
+  const LayerFrame frame{pose_, world_from_joint_, posed_from_rest_, rest, seconds, room_};
   std::copy(rest.begin(), rest.end(), positions_.begin());
   for (std::size_t l = 0; l < states_.size(); ++l)
     character_->layers()[l]->deform(frame, states_[l].get(), positions_);

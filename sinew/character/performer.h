@@ -80,6 +80,7 @@ class Performer {
   std::vector<float> binding_sign_;      // -1 where this frame mirrors
   std::vector<Vec3f> morphed_rest_;      // empty without morph targets
   std::vector<Vec3f> positions_;
+  std::vector<float> room_;  // LayerFrame::room
   std::vector<std::unique_ptr<LayerState>> states_;
   std::weak_ptr<const void> noted_sequence_;
   int noted_frame_ = -1;

@@ -73,6 +73,11 @@ class ElasticTracker {
   void add_morphs(const ElasticState& state, std::span<const Vec3f> morphed_rest,
                   std::span<Vec3f> positions) const;
 
+  /// As SkinTracker::leave_room, after the last step.
+  void leave_room(std::span<const Vec3f> positions, ElasticState& state, std::span<float> room) const {
+    tracker_.leave_room(positions, state.tracking, room);
+  }
+
   const SkinTracker& tracker() const { return tracker_; }
 
  private:

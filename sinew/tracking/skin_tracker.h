@@ -94,6 +94,10 @@ class SkinTracker {
   void track(std::span<const Affine3d> posed_from_rest, TrackingScratch& scratch,
              std::span<Vec3f> positions) const;
 
+  /// After track(), with its positions: lowers `room`, one entry per rest vertex, for those that lie near
+  /// skin of other parts that they face, to 0 for those in contact.
+  void leave_room(std::span<const Vec3f> positions, TrackingScratch& scratch, std::span<float> room) const;
+
   const FieldSet& fields() const { return *fields_; }
   const TrackingOptions& options() const { return options_; }
   /// The composed field's value at each vertex at rest, as the vertex feels it; 0 where it is not tracked.

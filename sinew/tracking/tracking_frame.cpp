@@ -44,10 +44,12 @@ constexpr float kSmoothed = 0.1f;        // beta from which on the last projecti
 // does not.
 constexpr float kTight = 0.005f;
 constexpr float kLoose = 0.05f;
+constexpr float kRoomy = 0.2f;  // from which on there is room for it to swell
 // Cosine of two parts' gradients up to which skin may be between them, and from which on it is beside both.
 constexpr float kBetween = 0.4f;
 constexpr float kBeside = 0.85f;
 constexpr float kInFold = 0.5f;
+constexpr float kNearFold = 0.1f;  // from which on skin beside a fold has no room
 // Above the iso-value, from which on skin that lies against another's is in a fold, and wholly is.
 constexpr float kShallow = 0.02f;
 constexpr float kInside = 0.12f;
@@ -176,6 +178,47 @@ float SkinTracker::Frame::swollen_target(std::size_t i, float value) const {
 
 float SkinTracker::Frame::folded(std::size_t i, const Probe& p) const {
   return p.pressed * smooth_step(kShallow, kInside, p.all.value - s_.target[i]);
+}
+
+void SkinTracker::Frame::find_touch(std::size_t b) const {
+  const std::size_t begin = b * kBlock, end = std::min(begin + kBlock, t_.tracked_);
+  find_fields(b);
+  const TrackingScratch::Block& block = s_.blocks[b];
+  for (std::size_t i = begin; i < end; ++i) {
+    s_.present[i] = present_fields(block, s_.now[i]);
+    s_.next_beta[i] = touch(block, i);
+  }
+}
+
+float SkinTracker::Frame::touch(const TrackingScratch::Block& block, std::size_t i) const {
+  const std::uint16_t own = t_.own_[i];
+  const Vec3f& at = s_.now[i];
+  if (std::popcount(s_.present[i]) < 2 || !s_.posed[own].usable) return 0;
+  const FieldSample mine = s_.posed[own].sample(at);
+  find_sliding(i);
+  float most = std::min(folded(i, probe(block, i, at)) / kNearFold, 1.0f);
+  for (std::uint64_t left = s_.present[i]; left != 0; left &= left - 1) {
+    const std::uint16_t field = block.fields[static_cast<std::size_t>(std::countr_zero(left))];
+    if (field == own) continue;
+    const FieldSample other = s_.posed[field].sample(at);
+    float apart = mine.value - other.value;
+    if (!(other.value > 0) || apart > gap_ + kRoomy) continue;
+    float meets = 1 - smooth_step(kBetween, kBeside, gradient_cosine(mine.gradient, other.gradient));
+    if (meets == 0) continue;
+    const auto first = t_.neighbours_.entries.begin() + t_.neighbours_.starts[i];
+    const auto last = t_.neighbours_.entries.begin() + t_.neighbours_.starts[i + 1];
+    const auto neighbour =
+        std::find_if(first, last, [&](const FieldNeighbour& n) { return n.field == field; });
+    if (neighbour != last) {
+      const float slides = s_.slides[static_cast<std::size_t>(neighbour - t_.neighbours_.entries.begin())];
+      neighbour_side(*neighbour, slides, mine, other, at, apart);
+      meets *= 1 - slides;
+    } else {
+      meets *= faced(i, field);
+    }
+    most = std::max(most, meets * (1 - smooth_step(kTight, kRoomy, apart - gap_)));
+  }
+  return most;
 }
 
 void SkinTracker::Frame::project(std::size_t b, int times) const {

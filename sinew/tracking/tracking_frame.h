@@ -37,6 +37,9 @@ class SkinTracker::Frame {
   /// field is.
   void settle(std::size_t b, int times, std::span<Vec3f> normals) const;
 
+  /// Says how near vertices are to other parts' skin that faces them, into `next_beta`: 1 at a contact.
+  void find_touch(std::size_t b) const;
+
   /// Brings active vertices to their own side, then up to `times` steps towards their iso-value.
   void project(std::size_t b, int times) const;
 
@@ -101,6 +104,9 @@ class SkinTracker::Frame {
 
   /// 1 for a vertex that lies between its own part and another, 0 for one on the outside.
   float folded(std::size_t i, const Probe& p) const;
+
+  /// 1 where a vertex lies against skin of another part that it faces, 0 where there is room.
+  float touch(const TrackingScratch::Block& block, std::size_t i) const;
 
   bool past_bone(std::size_t i, const Probe& p) const;
 

@@ -1,0 +1,332 @@
+#include <sinew/character/volume_layer.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numbers>
+
+#include <fmt/format.h>
+
+#include <sinew/character/stretch_twist_layer.h>
+#include <sinew/core/parallel.h>
+#include <sinew/core/pattern.h>
+#include <sinew/geometry/segment.h>
+
+namespace sinew {
+
+namespace {
+
+// Volumes of float positions are not known better than this share of the part's.
+constexpr double kTolerance = 1e-9;
+// A joint that bends by less than this, in radians, has no hinge to speak of: its two cross axes share alike.
+constexpr double kHinge = 30 * std::numbers::pi / 180;
+// Near a border skin loses its freedom, within this share of the limb's radius.
+constexpr double kBorder = 0.5;
+constexpr int kRoomSweeps = 8;
+constexpr std::size_t kVerticesPerTask = 4096;
+
+/// The rotation of a transform, whatever it scales; the identity for one that flattens.
+Quatd rotation_of(const Affine3d& transform) {
+  Mat3d m = transform.linear();
+  if (m.determinant() < 0) m = -m;
+  Vec3d x = m.col(0), y = m.col(1);
+  if (!(x.norm() > 0)) return Quatd::Identity();
+  x.normalize();
+  y -= x.dot(y) * x;
+  if (!(y.norm() > 0)) return Quatd::Identity();
+  y.normalize();
+  Mat3d rotation;
+  rotation << x, y, x.cross(y);
+  return Quatd(rotation);
+}
+
+double smoothstep(double t) {
+  t = std::clamp(t, 0.0, 1.0);
+  return t * t * (3 - 2 * t);
+}
+
+/// The bones of each binding's joint and where the skin lies along them; vertices belong to the joint that
+/// moves them most.
+LimbChart make_chart(const Character& character, const RestJoints& joints) {
+  std::vector<LimbBone> bones;
+  std::vector<std::vector<std::uint32_t>> bones_of(character.bindings().size());
+  for (std::uint32_t b = 0; b < character.bindings().size(); ++b) {
+    const int joint = character.bindings()[b].joint;
+    if (joint < 0 || joints.is_solid(b) || !joints.place(b).allFinite()) continue;
+    for (const Bone& bone : joints.bones_of(joint)) {
+      LimbBone limb{b, -1, joints.place(b), joints.tail(b, bone)};
+      if (!limb.to.allFinite()) continue;
+      if (bone.child >= 0) limb.tail = joints.binding_beside(b, bone.child);
+      bones_of[b].push_back(static_cast<std::uint32_t>(bones.size()));
+      bones.push_back(limb);
+    }
+  }
+  std::vector<LimbPlace> places(character.rest().size());
+  for (std::size_t v = 0; v < places.size(); ++v) {
+    const Vec3d at = character.rest()[v].cast<double>();
+    double nearest = std::numeric_limits<double>::infinity();
+    for (const std::uint32_t b : bones_of[character.skin_weights().row_joints(v)[0]]) {
+      const Vec3d along = bones[b].to - bones[b].from;
+      const Vec3d point = nearest_on_segment(bones[b].from, bones[b].to, at);
+      const double distance = (at - point).norm();
+      if (!(distance < nearest)) continue;
+      nearest = distance;
+      const double length2 = along.squaredNorm();
+      places[v] = {b, length2 > 0 ? (point - bones[b].from).dot(along) / length2 : 0, at - point};
+    }
+  }
+  return {character.bindings().size(), std::move(bones), std::move(places)};
+}
+
+/// Freedom near borders: 0 on them, 1 from some way off. Meshes that meet there must not come apart.
+std::vector<float> away_from_borders(const Character& character, const LimbChart& chart) {
+  const std::span<const Vec3f> rest = character.rest();
+  std::vector<float> result(rest.size(), 1);
+  const ClosedSurface closed = close_surface(rest.size(), character.triangles());
+  if (closed.was_closed()) return result;
+  std::vector<std::uint32_t> border;
+  for (const std::vector<std::uint32_t>& loop : closed.borders)
+    border.insert(border.end(), loop.begin(), loop.end());
+  // Along edges: Dijkstra's way, from all of them at once.
+  std::vector<std::vector<std::uint32_t>> around(rest.size());
+  for (const Triangle& f : character.triangles())
+    for (int k = 0; k < 3; ++k)
+      around[f[k]].push_back(f[(k + 1) % 3]), around[f[(k + 1) % 3]].push_back(f[k]);
+  std::vector<float> distance(rest.size(), std::numeric_limits<float>::infinity());
+  std::multimap<float, std::uint32_t> open;
+  for (const std::uint32_t v : border) distance[v] = 0, open.emplace(0.0f, v);
+  while (!open.empty()) {
+    const auto [at, v] = *open.begin();
+    open.erase(open.begin());
+    if (at > distance[v]) continue;
+    for (const std::uint32_t next : around[v]) {
+      const float there = at + (rest[next] - rest[v]).norm();
+      if (there < distance[next]) distance[next] = there, open.emplace(there, next);
+    }
+  }
+  for (std::size_t v = 0; v < rest.size(); ++v) {
+    const double reach = kBorder * chart.places()[v].outwards.norm();
+    if (reach > 0) result[v] = static_cast<float>(smoothstep(static_cast<double>(distance[v]) / reach));
+  }
+  for (const std::uint32_t v : border) result[v] = 0;
+  return result;
+}
+
+/// How much of a vertex's weight is on bindings of the joints that fit the pattern.
+std::vector<float> weight_on(const Character& character, const std::string& pattern) {
+  std::vector<float> result(character.rest().size(), 0);
+  for (std::size_t v = 0; v < result.size(); ++v) {
+    const auto bindings = character.skin_weights().row_joints(v);
+    const auto values = character.skin_weights().row_values(v);
+    for (std::size_t k = 0; k < bindings.size(); ++k) {
+      const int joint = character.bindings()[bindings[k]].joint;
+      if (joint >= 0 &&
+          matches_pattern(character.skeleton().joints[static_cast<std::size_t>(joint)].name, pattern))
+        result[v] += values[k];
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+struct VolumeLayer::State : LayerState {
+  VolumeScratch scratch;
+  std::vector<Vec3d> anchors;
+  std::vector<VolumeFrame> frames;
+  std::vector<VolumeShares> shares;
+  std::vector<double> wanted;
+  std::vector<double> determinants;  // per binding
+  std::vector<float> room, next_room;
+};
+
+VolumeLayer::VolumeLayer(const Character& character, const VolumeLayerOptions& options)
+    : has_morphs_(character.morph_weight_count() > 0), respect_contact_(options.respect_contact) {
+  const std::span<const Binding> bindings = character.bindings();
+  const RestJoints joints(character);
+  const LimbChart chart = make_chart(character, joints);
+  std::vector<std::uint32_t> anchor_of_vertex;
+  for (std::size_t v = 0; v < character.rest().size(); ++v)
+    anchor_of_vertex.push_back(chart.nearer_anchor(v, character.skin_weights().row_joints(v)[0]));
+
+  const std::vector<float> inland = away_from_borders(character, chart);
+  const std::span<const float> painted = character.painted(options.freedom_attribute);
+  std::vector<std::vector<VolumePatch::Vertex>> freedoms(bindings.size());
+  std::vector<int> parents(bindings.size(), -1);
+  freedom_.assign(character.rest().size(), 0);
+  for (std::uint32_t b = 0; b < bindings.size(); ++b) {
+    rest_anchors_.push_back(joints.place(b).allFinite() ? joints.place(b) : Vec3d(Vec3d::Zero()));
+    Hinge& hinge = hinges_.emplace_back();
+    const VolumeChoice* choice = &options.choice;
+    std::string where = "volume";
+    if (bindings[b].joint >= 0) {
+      const Joint* joint = &character.skeleton().joints[static_cast<std::size_t>(bindings[b].joint)];
+      for (std::size_t i = 0; i < options.joints.size(); ++i)
+        if (matches_pattern(joint->name, options.joints[i].joint))
+          choice = &options.joints[i].choice, where = fmt::format("volume: joints: {}", i);
+      for (int above = joint->parent; above >= 0 && hinge.parent < 0;
+           above = character.skeleton().joints[static_cast<std::size_t>(above)].parent)
+        hinge.parent = joints.binding_beside(b, above);
+    }
+    shares_.push_back(choice->shares(where));
+    strengths_.push_back(choice->strength);
+    limits_.push_back(choice->most * chart.radius(b));
+    const FreedomRule rule = choice->rule(where);
+    hinge.bone = choice->bone();
+    parents[b] = hinge.parent;
+    if (hinge.parent >= 0)
+      hinge.before = rest_anchors_[b] - rest_anchors_[static_cast<std::size_t>(hinge.parent)];
+    for (const LimbBone& bone : chart.bones())
+      if (bone.head == b && (bone.to - bone.from).norm() > hinge.behind.norm())
+        hinge.behind = bone.to - bone.from;
+    hinge.before.stableNormalize(), hinge.behind.stableNormalize();
+
+    freedoms[b] = find_freedom(chart, character.rest(), b, rule);
+    std::vector<float> weight;
+    if (!choice->weight.empty()) weight = weight_on(character, choice->weight);
+    for (VolumePatch::Vertex& free : freedoms[b]) {
+      free.freedom *= inland[free.vertex];
+      if (!painted.empty()) free.freedom *= std::clamp(painted[free.vertex], 0.0f, 1.0f);
+      if (!weight.empty()) free.freedom *= weight[free.vertex];
+      freedom_[free.vertex] = std::max(freedom_[free.vertex], static_cast<float>(free.freedom));
+    }
+    std::erase_if(freedoms[b], [](const VolumePatch::Vertex& free) { return !(free.freedom > 0); });
+  }
+  keeper_ = std::make_unique<VolumeKeeper>(MeshView{character.rest(), character.triangles()},
+                                           anchor_of_vertex, rest_anchors_, freedoms, parents);
+
+  if (respect_contact_) rings_ = one_rings(character.rest().size(), character.triangles());
+  needed_.assign(bindings.size(), 0);
+  for (const VolumeCells::Cell& cell : keeper_->cells().cells()) needed_[cell.anchor] = 1;
+  // What each binding holds of each cell, by its weights on the triangles' corners.
+  const VolumeCells& cells = keeper_->cells();
+  VolumeScratch scratch = keeper_->make_scratch();
+  for (std::size_t v = 0; v < character.rest().size(); ++v)
+    scratch.points[v] = character.rest()[v].cast<double>();
+  cells.place_fans(scratch.points);
+  std::map<std::pair<std::uint32_t, std::uint32_t>, double> held;
+  cells.for_each_contribution(scratch.points, rest_anchors_,
+                              [&](std::uint32_t cell, std::uint32_t t, double volume) {
+                                for (const std::uint32_t v : cells.surface().triangles[t]) {
+                                  // A fan's middle follows its cell's joint.
+                                  if (v >= character.rest().size()) {
+                                    held[{cell, cells.cells()[cell].anchor}] += volume / 3;
+                                    continue;
+                                  }
+                                  const auto row = character.skin_weights().row_joints(v);
+                                  const auto values = character.skin_weights().row_values(v);
+                                  for (std::size_t k = 0; k < row.size(); ++k)
+                                    held[{cell, row[k]}] += volume / 3 * static_cast<double>(values[k]);
+                                }
+                              });
+  for (const auto& [key, volume] : held) holdings_.push_back({key.first, key.second, volume});
+}
+
+std::string VolumeLayer::idle_because() const {
+  return keeper_->can_act() ? "" : "no closed part of the surface has skin that is free to move";
+}
+
+std::vector<float> VolumeLayer::freedom() const {
+  return freedom_;
+}
+
+std::unique_ptr<LayerState> VolumeLayer::make_state() const {
+  auto state = std::make_unique<State>();
+  state->scratch = keeper_->make_scratch();
+  state->anchors = rest_anchors_;
+  state->frames.resize(hinges_.size());
+  state->shares = shares_;
+  state->wanted.resize(keeper_->cells().cells().size());
+  state->determinants.resize(hinges_.size());
+  if (respect_contact_) state->room.resize(rings_.size()), state->next_room.resize(rings_.size());
+  return state;
+}
+
+std::span<const float> VolumeLayer::find_room(const LayerFrame& frame, State& state) const {
+  if (!respect_contact_ || frame.room.empty()) return {};
+  std::copy(frame.room.begin(), frame.room.end(), state.room.begin());
+  if (std::all_of(state.room.begin(), state.room.end(), [](float room) { return room == 1; })) return {};
+  for (int sweep = 0; sweep < kRoomSweeps; ++sweep) {
+    parallel_blocks(state.room.size(), kVerticesPerTask, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t v = begin; v < end; ++v) {
+        float sum = 0;
+        for (const std::uint32_t n : rings_[v]) sum += state.room[n];
+        const auto count = static_cast<float>(rings_[v].size());
+        state.next_room[v] = count > 0 ? std::min(state.room[v], sum / count) : state.room[v];
+      }
+    });
+    std::swap(state.room, state.next_room);
+  }
+  return state.room;
+}
+
+void VolumeLayer::find_wanted(const LayerFrame& frame, State& state) const {
+  if (has_morphs_)
+    keeper_->measure(frame.rest, rest_anchors_, state.scratch, state.wanted);
+  else
+    std::copy(keeper_->rest_volumes().begin(), keeper_->rest_volumes().end(), state.wanted.begin());
+  // Joints that are scaled hold as much more.
+  bool scaled = false;
+  for (std::size_t b = 0; b < hinges_.size(); ++b) {
+    state.determinants[b] = frame.posed_from_rest[b].linear().determinant();
+    scaled |= std::abs(state.determinants[b] - 1) > 1e-5;
+  }
+  if (!scaled) return;
+  for (const Holding& holding : holdings_)
+    state.wanted[holding.cell] += (state.determinants[holding.binding] - 1) * holding.volume;
+}
+
+void VolumeLayer::find_frame(std::size_t binding, const LayerFrame& frame, State& state) const {
+  const Hinge& hinge = hinges_[binding];
+  const Affine3d& behind = frame.posed_from_rest[binding];
+  VolumeFrame& result = state.frames[binding];
+  result.origin = state.anchors[binding];
+  const bool has_parent = hinge.parent >= 0;
+  const Affine3d& before =
+      has_parent ? frame.posed_from_rest[static_cast<std::size_t>(hinge.parent)] : behind;
+  const Vec3d first = (before.linear() * hinge.before).stableNormalized();
+  const Vec3d second = (behind.linear() * hinge.behind).stableNormalized();
+  Vec3d along = (1 - hinge.bone) * first + hinge.bone * second;
+  // Folded flat, or one of the two is not there.
+  if (along.norm() < 1e-3) along = second.squaredNorm() > 0 ? second : first;
+  if (along.norm() < 1e-3) along = Vec3d::UnitX();
+  along.normalize();
+  // The axis of the turn from the bone before to the one behind, across `along`; its length is the sine of
+  // half the angle.
+  Quatd turn = has_parent ? rotation_of(behind) * rotation_of(before).conjugate() : Quatd::Identity();
+  if (turn.w() < 0) turn.coeffs() = -turn.coeffs();
+  Vec3d axis = turn.vec() - along.dot(turn.vec()) * along;
+  const double bend = 2 * std::asin(std::min(1.0, axis.norm()));
+  if (axis.norm() < 1e-9) axis = along.unitOrthogonal();
+  axis.normalize();
+  result.axes << along, axis, along.cross(axis);
+  // Without a bend the hinge could be anywhere across the bone.
+  const double known = smoothstep(bend / kHinge);
+  const VolumeShares& shares = shares_[binding];
+  const double mean = (shares[1] + shares[2]) / 2;
+  state.shares[binding] = {shares[0], mean + known * (shares[1] - mean), mean + known * (shares[2] - mean)};
+}
+
+void VolumeLayer::deform(const LayerFrame& frame, LayerState* state, std::span<Vec3f> positions) const {
+  if (!keeper_->can_act()) return;
+  auto& s = *static_cast<State*>(state);
+  find_wanted(frame, s);
+  for (std::size_t b = 0; b < hinges_.size(); ++b) {
+    if (!needed_[b]) continue;
+    s.anchors[b] = frame.posed_from_rest[b] * rest_anchors_[b];
+    find_frame(b, frame, s);
+  }
+  keeper_->keep(
+      {s.anchors, s.frames, s.shares, strengths_, s.wanted, find_room(frame, s), limits_, kTolerance},
+      s.scratch, positions);
+}
+
+std::unique_ptr<LayerOptions> make_volume_options() {
+  return std::make_unique<VolumeLayerOptions>();
+}
+
+std::unique_ptr<const Layer> make_volume_layer(const LayerOptions& options, const Character& character) {
+  return std::make_unique<VolumeLayer>(character, dynamic_cast<const VolumeLayerOptions&>(options));
+}
+
+}  // namespace sinew

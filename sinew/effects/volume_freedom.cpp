@@ -1,0 +1,105 @@
+#include <sinew/effects/volume_freedom.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <sinew/core/error.h>
+
+namespace sinew {
+
+namespace {
+
+constexpr double kLeastFreedom = 0.01;
+constexpr double kSoftest = 0.9;  // quantile of the distance from the bone that is free altogether
+
+double smoothstep(double t) {
+  t = std::clamp(t, 0.0, 1.0);
+  return t * t * (3 - 2 * t);
+}
+
+/// The distance from the bone at which skin is as free as it can be.
+double softest_distance(const LimbChart& chart, std::span<const JointPlace> around) {
+  std::vector<double> distances;
+  for (const JointPlace& place : around) distances.push_back(chart.places()[place.vertex].outwards.norm());
+  if (distances.empty()) return 0;
+  const auto at =
+      distances.begin() + static_cast<std::ptrdiff_t>(kSoftest * static_cast<double>(distances.size() - 1));
+  std::nth_element(distances.begin(), at, distances.end());
+  return *at;
+}
+
+/// The Gaussian of the angle between the vertex and `side`, as seen along the bone.
+double beside(const LimbChart& chart, const LimbPlace& place, const FreedomRule& rule) {
+  if (rule.side.squaredNorm() == 0) return 1;
+  const LimbBone& bone = chart.bones()[place.bone];
+  const Vec3d axis = (bone.to - bone.from).normalized();
+  const Vec3d side = rule.side - axis.dot(rule.side) * axis;
+  const Vec3d out = place.outwards - axis.dot(place.outwards) * axis;
+  if (side.norm() < 1e-6 * rule.side.norm() || out.squaredNorm() == 0) return 0;
+  const double angle = std::atan2(side.cross(out).norm(), side.dot(out));
+  return std::exp(-angle * angle / (2 * rule.spread * rule.spread));
+}
+
+double within(std::span<const FreedomRule::Ball> region, const Vec3d& at) {
+  if (region.empty()) return 1;
+  double most = 0;
+  for (const FreedomRule::Ball& ball : region)
+    if (ball.radius > 0) most = std::max(most, smoothstep(1 - (at - ball.centre).norm() / ball.radius));
+  return most;
+}
+
+}  // namespace
+
+SwellProfile::SwellProfile(std::vector<Point> points, bool smooth) : points_(std::move(points)) {
+  if (points_.size() < 2)
+    throw Error(fmt::format("a profile has at least two points, not {}", points_.size()));
+  for (std::size_t i = 0; i + 1 < points_.size(); ++i)
+    if (!(points_[i].along < points_[i + 1].along))
+      throw Error(fmt::format("point {} of a profile lies at {}, not beyond the one before it, at {}", i + 1,
+                              points_[i + 1].along, points_[i].along));
+  if (!smooth) return;
+  const std::size_t last = points_.size() - 1;
+  std::vector<double> rise(last);
+  for (std::size_t i = 0; i < last; ++i)
+    rise[i] = (points_[i + 1].value - points_[i].value) / (points_[i + 1].along - points_[i].along);
+  slopes_.assign(points_.size(), 0);
+  // Level at both ends and at every peak; else the harmonic mean of both rises.
+  for (std::size_t i = 1; i < last; ++i)
+    if (rise[i - 1] * rise[i] > 0) slopes_[i] = 2 * rise[i - 1] * rise[i] / (rise[i - 1] + rise[i]);
+}
+
+double SwellProfile::operator()(double along) const {
+  if (points_.empty() || !(along >= points_.front().along) || along > points_.back().along) return 0;
+  const auto above = std::upper_bound(points_.begin() + 1, points_.end() - 1, along,
+                                      [](double value, const Point& point) { return value < point.along; });
+  const Point &a = above[-1], &b = above[0];
+  const double width = b.along - a.along, t = (along - a.along) / width;
+  if (slopes_.empty()) return a.value + t * (b.value - a.value);
+  const auto i = static_cast<std::size_t>(above - points_.begin());
+  const double t2 = t * t, t3 = t2 * t;
+  return (2 * t3 - 3 * t2 + 1) * a.value + (t3 - 2 * t2 + t) * width * slopes_[i - 1] +
+         (3 * t2 - 2 * t3) * b.value + (t3 - t2) * width * slopes_[i];
+}
+
+std::vector<VolumePatch::Vertex> find_freedom(const LimbChart& chart, std::span<const Vec3f> rest,
+                                              std::uint32_t anchor, const FreedomRule& rule) {
+  const std::vector<JointPlace> around = chart.around(anchor);
+  const double softest = softest_distance(chart, around);
+  std::vector<VolumePatch::Vertex> free;
+  double most = 0;
+  for (const JointPlace& at : around) {
+    const LimbPlace& place = chart.places()[at.vertex];
+    double sigma = rule.profile.empty() ? smoothstep(1 - std::abs(at.along)) : rule.profile(at.along);
+    if (softest > 0)
+      sigma *= 1 - rule.softness + rule.softness * std::min(1.0, place.outwards.norm() / softest);
+    sigma *= beside(chart, place, rule) * within(rule.region, rest[at.vertex].cast<double>());
+    free.push_back({at.vertex, sigma});
+    most = std::max(most, sigma);
+  }
+  std::erase_if(free, [&](const VolumePatch::Vertex& v) { return !(v.freedom > kLeastFreedom * most); });
+  return free;
+}
+
+}  // namespace sinew

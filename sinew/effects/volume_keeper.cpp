@@ -1,0 +1,270 @@
+#include <sinew/effects/volume_keeper.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include <sinew/core/parallel.h>
+
+namespace sinew {
+
+namespace {
+
+constexpr std::size_t kVerticesPerTask = 8192;
+// Of the largest patch of the part: what has less can restore nothing.
+constexpr double kLeastStrength = 1e-9;
+// Of a patch's capacity at rest: up to this it can restore a loss wherever it is.
+constexpr double kSureCapacity = 0.2;
+constexpr int kSpreadSweeps = 8;
+
+std::vector<double> vertex_areas(std::span<const Vec3d> points, std::span<const Triangle> triangles) {
+  std::vector<double> areas(points.size(), 0);
+  for (const Triangle& f : triangles) {
+    const double area = (points[f[1]] - points[f[0]]).cross(points[f[2]] - points[f[0]]).norm() / 2;
+    for (const std::uint32_t v : f) areas[v] += area / 3;
+  }
+  return areas;
+}
+
+/// What a cell hands on: all above its capacity, and less and less of it down to half of that. Without such a
+/// bend in it the skin would jerk where the capacity is reached.
+double excess_over(double capacity, double loss) {
+  const double from = capacity / 2;
+  if (!(loss > from)) return 0;
+  return loss < 3 * from ? (loss - from) * (loss - from) / (2 * capacity) : loss - capacity;
+}
+
+}  // namespace
+
+VolumeKeeper::VolumeKeeper(const MeshView& rest, std::span<const std::uint32_t> anchor_of_vertex,
+                           std::span<const Vec3d> rest_anchors,
+                           std::span<const std::vector<VolumePatch::Vertex>> freedoms,
+                           std::span<const int> parents)
+    : cells_(rest.triangles, anchor_of_vertex) {
+  assert(rest.positions.size() == anchor_of_vertex.size());
+  assert(freedoms.size() == rest_anchors.size() && parents.size() == rest_anchors.size());
+  const std::size_t cell_count = cells_.cells().size();
+  std::vector<Vec3d> points(cells_.point_count(), Vec3d::Zero());
+  for (std::size_t v = 0; v < rest.positions.size(); ++v) points[v] = rest.positions[v].cast<double>();
+  cells_.place_fans(points);
+  rest_volumes_.resize(cell_count);
+  cells_.measure(points, rest_anchors, rest_volumes_);
+
+  const ClosedSurface& surface = cells_.surface();
+  std::vector<std::uint8_t> on_border(points.size(), 0);
+  for (const std::vector<std::uint32_t>& border : surface.borders)
+    for (const std::uint32_t v : border) on_border[v] = 1;
+  const Incidence incidence = vertex_incidence(points.size(), surface.triangles);
+  const std::vector<double> areas = vertex_areas(points, surface.triangles);
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> cell_of;  // by anchor and part
+  for (std::uint32_t c = 0; c < cell_count; ++c)
+    cell_of[{cells_.cells()[c].anchor, cells_.cells()[c].part}] = c;
+  std::vector<std::vector<VolumePatch::Vertex>> vertices(cell_count);
+  for (std::uint32_t anchor = 0; anchor < freedoms.size(); ++anchor)
+    for (const VolumePatch::Vertex& free : freedoms[anchor]) {
+      if (on_border[free.vertex] || cells_.cell_of_vertex()[free.vertex] == VolumeCells::kNone) continue;
+      const std::uint32_t part = cells_.cells()[cells_.cell_of_vertex()[free.vertex]].part;
+      const auto found = cell_of.find({anchor, part});
+      if (found != cell_of.end()) vertices[found->second].push_back(free);
+    }
+  scratch_starts_.push_back(0);
+  for (std::size_t c = 0; c < cell_count; ++c) {
+    patches_.emplace_back(surface.triangles, incidence, areas, vertices[c]);
+    abilities_.push_back(patches_[c].ability(points, {}));
+    scratch_starts_.push_back(scratch_starts_.back() + patches_[c].scratch_size());
+  }
+  find_neighbours();
+  find_payers(parents);
+  find_rounds();
+}
+
+void VolumeKeeper::find_neighbours() {
+  neighbours_.resize(cells_.cells().size());
+  for (const Triangle& f : cells_.surface().triangles)
+    for (int k = 0; k < 3; ++k) {
+      const std::uint32_t a = cells_.cell_of_vertex()[f[k]], b = cells_.cell_of_vertex()[f[(k + 1) % 3]];
+      if (a != b) neighbours_[a].push_back(b), neighbours_[b].push_back(a);
+    }
+  for (std::vector<std::uint32_t>& list : neighbours_) {
+    std::sort(list.begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end()), list.end());
+  }
+}
+
+void VolumeKeeper::find_payers(std::span<const int> parents) {
+  const std::span<const VolumeCells::Cell> cells = cells_.cells();
+  std::vector<double> strongest(cells_.part_count(), 0);
+  std::vector<std::uint32_t> last_resort(cells_.part_count(), VolumeCells::kNone);
+  for (std::uint32_t c = 0; c < cells.size(); ++c)
+    if (abilities_[c].strength > strongest[cells[c].part]) {
+      strongest[cells[c].part] = abilities_[c].strength;
+      last_resort[cells[c].part] = c;
+    }
+  const auto can_pay = [&](std::uint32_t c) {
+    return abilities_[c].strength > 0 && abilities_[c].strength >= kLeastStrength * strongest[cells[c].part];
+  };
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> payer_of;  // by part and anchor
+  for (std::uint32_t c = 0; c < cells.size(); ++c)
+    if (can_pay(c)) payer_of[{cells[c].part, cells[c].anchor}] = c;
+  can_act_ = !payer_of.empty();
+  for (std::uint32_t c = 0; c < cells.size(); ++c) {
+    std::uint32_t payer = last_resort[cells[c].part];
+    std::size_t steps = 0;
+    for (int anchor = static_cast<int>(cells[c].anchor); anchor >= 0 && steps <= parents.size();
+         anchor = parents[static_cast<std::size_t>(anchor)], ++steps) {
+      const auto found = payer_of.find({cells[c].part, static_cast<std::uint32_t>(anchor)});
+      if (found == payer_of.end()) continue;
+      payer = found->second;
+      break;
+    }
+    payers_.push_back(payer);
+  }
+}
+
+void VolumeKeeper::find_rounds() {
+  // Which patches move a vertex.
+  std::vector<std::vector<std::uint32_t>> movers(cells_.point_count());
+  for (std::uint32_t c = 0; c < patches_.size(); ++c)
+    for (const std::uint32_t v : patches_[c].vertices()) movers[v].push_back(c);
+  std::vector<std::vector<std::uint32_t>> rivals(patches_.size());
+  for (std::uint32_t c = 0; c < patches_.size(); ++c) {
+    const auto add = [&](std::span<const std::uint32_t> vertices) {
+      for (const std::uint32_t v : vertices)
+        for (const std::uint32_t other : movers[v])
+          if (other != c) rivals[c].push_back(other), rivals[other].push_back(c);
+    };
+    add(patches_[c].vertices());
+    add(patches_[c].halo());
+  }
+  std::vector<std::size_t> round_of(patches_.size(), patches_.size());
+  for (std::uint32_t c = 0; c < patches_.size(); ++c) {
+    if (patches_[c].vertices().empty()) continue;
+    std::vector<std::uint8_t> taken(rounds_.size() + 1, 0);
+    for (const std::uint32_t other : rivals[c])
+      if (round_of[other] < rounds_.size()) taken[round_of[other]] = 1;
+    round_of[c] = static_cast<std::size_t>(std::find(taken.begin(), taken.end(), 0) - taken.begin());
+    if (round_of[c] == rounds_.size()) rounds_.emplace_back();
+    rounds_[round_of[c]].push_back(c);
+  }
+}
+
+VolumeScratch VolumeKeeper::make_scratch() const {
+  VolumeScratch scratch;
+  scratch.points.assign(cells_.point_count(), Vec3d::Zero());
+  scratch.volumes.assign(3 * cells_.cells().size() + cells_.part_count(), 0);
+  scratch.patches.assign(scratch_starts_.back(), 0);
+  return scratch;
+}
+
+void VolumeKeeper::measure(std::span<const Vec3f> positions, std::span<const Vec3d> anchors,
+                           VolumeScratch& scratch, std::span<double> volumes) const {
+  assert(positions.size() == cells_.surface().vertex_count);
+  for (std::size_t v = 0; v < positions.size(); ++v) scratch.points[v] = positions[v].cast<double>();
+  cells_.place_fans(scratch.points);
+  cells_.measure(scratch.points, anchors, volumes);
+}
+
+void VolumeKeeper::spread_losses(const VolumeDemand& demand, VolumeScratch& scratch,
+                                 std::span<double> losses) const {
+  const std::size_t count = losses.size();
+  const std::span<double> capacities = std::span(scratch.volumes).first(count);
+  const std::span<double> change = std::span(scratch.volumes).last(count);
+  // Patches are at rest what they are posed, nearly: only where that is not enough, or where there is no room
+  // everywhere, they are looked at.
+  bool any = false;
+  for (std::size_t c = 0; c < count; ++c) {
+    const double way = demand.limits[cells_.cells()[c].anchor];
+    capacities[c] = abilities_[c].capacity(way);
+    if (!demand.room.empty() || std::abs(losses[c]) > kSureCapacity * capacities[c]) any |= losses[c] != 0;
+  }
+  if (!any) return;
+  parallel_blocks(count, 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t c = begin; c < end; ++c)
+      if (payers_[c] == c)
+        capacities[c] = patches_[c]
+                            .ability(scratch.points, demand.room)
+                            .capacity(demand.limits[cells_.cells()[c].anchor]);
+  });
+  for (int sweep = 0; sweep < kSpreadSweeps; ++sweep) {
+    std::fill(change.begin(), change.end(), 0.0);
+    bool handed = false;
+    for (std::size_t c = 0; c < count; ++c) {
+      const double excess = excess_over(capacities[c], std::abs(losses[c]));
+      if (!(excess > 0)) continue;
+      const double sign = losses[c] > 0 ? 1 : -1;
+      // A neighbour's spare capacity is for all its neighbours.
+      const auto spare = [&](std::uint32_t n) {
+        if (payers_[n] != n) return 0.0;
+        return std::max(0.0, capacities[n] - sign * losses[n]) / static_cast<double>(neighbours_[n].size());
+      };
+      double spares = 0;
+      for (const std::uint32_t n : neighbours_[c]) spares += spare(n);
+      if (!(spares > 0)) continue;
+      handed = true;
+      const double share = sign * excess / std::max(spares, excess);
+      for (const std::uint32_t n : neighbours_[c]) {
+        change[n] += share * spare(n);
+        change[c] -= share * spare(n);
+      }
+    }
+    if (!handed) break;
+    for (std::size_t c = 0; c < count; ++c) losses[c] += change[c];
+  }
+}
+
+void VolumeKeeper::keep_points(const VolumeDemand& demand, VolumeScratch& scratch) const {
+  const std::span<const VolumeCells::Cell> cells = cells_.cells();
+  assert(demand.wanted.size() == cells.size());
+  const std::span<double> volumes = std::span(scratch.volumes).first(cells.size());
+  const std::span<double> losses = std::span(scratch.volumes).subspan(cells.size(), cells.size());
+  const std::span<double> part_volumes =
+      std::span(scratch.volumes).subspan(2 * cells.size(), cells_.part_count());
+  cells_.place_fans(scratch.points);
+  cells_.measure(scratch.points, demand.anchors, volumes);
+  std::fill(losses.begin(), losses.end(), 0.0);
+  std::fill(part_volumes.begin(), part_volumes.end(), 0.0);
+  for (std::size_t c = 0; c < cells.size(); ++c) {
+    part_volumes[cells[c].part] += demand.wanted[c];
+    const double loss = (volumes[c] - demand.wanted[c]) * demand.strengths[cells[c].anchor];
+    if (payers_[c] != VolumeCells::kNone) losses[payers_[c]] += loss;
+  }
+  if (!demand.limits.empty()) spread_losses(demand, scratch, losses);
+  for (const std::vector<std::uint32_t>& round : rounds_)
+    parallel_blocks(round.size(), 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const std::uint32_t c = round[i];
+        if (!(std::abs(losses[c]) > demand.tolerance * std::abs(part_volumes[cells[c].part])) ||
+            !std::isfinite(losses[c]))
+          continue;
+        patches_[c].restore(
+            losses[c], demand.frames[cells[c].anchor], demand.shares[cells[c].anchor], demand.room,
+            std::span(scratch.patches).subspan(scratch_starts_[c], patches_[c].scratch_size()),
+            scratch.points);
+      }
+    });
+}
+
+void VolumeKeeper::keep(const VolumeDemand& demand, VolumeScratch& scratch,
+                        std::span<Vec3d> positions) const {
+  assert(positions.size() == cells_.surface().vertex_count);
+  std::copy(positions.begin(), positions.end(), scratch.points.begin());
+  keep_points(demand, scratch);
+  std::copy(scratch.points.begin(), scratch.points.begin() + static_cast<std::ptrdiff_t>(positions.size()),
+            positions.begin());
+}
+
+void VolumeKeeper::keep(const VolumeDemand& demand, VolumeScratch& scratch,
+                        std::span<Vec3f> positions) const {
+  assert(positions.size() == cells_.surface().vertex_count);
+  parallel_blocks(positions.size(), kVerticesPerTask, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t v = begin; v < end; ++v) scratch.points[v] = positions[v].cast<double>();
+  });
+  keep_points(demand, scratch);
+  parallel_blocks(positions.size(), kVerticesPerTask, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t v = begin; v < end; ++v) positions[v] = scratch.points[v].cast<float>();
+  });
+}
+
+}  // namespace sinew
