@@ -115,11 +115,6 @@ void VolumeCells::place_fans(std::span<Vec3d> points) const {
   }
 }
 
-double VolumeCells::tetrahedron(const Triangle& corners, std::span<const Vec3d> points,
-                                const Vec3d& anchor) const {
-  return det(points[corners[0]] - anchor, points[corners[1]] - anchor, points[corners[2]] - anchor) / 6;
-}
-
 double VolumeCells::prism(const Triangle& corners, std::span<const Vec3d> points,
                           std::span<const Vec3d> anchors) const {
   std::array<Vec3d, 3> outer, inner;

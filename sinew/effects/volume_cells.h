@@ -79,7 +79,11 @@ class VolumeCells {
 
   void find_cells(std::span<const std::uint32_t> anchor_of_vertex);
   void find_bridges();
-  double tetrahedron(const Triangle& corners, std::span<const Vec3d> points, const Vec3d& anchor) const;
+  static double tetrahedron(const Triangle& corners, std::span<const Vec3d> points, const Vec3d& anchor) {
+    const Vec3d a = points[corners[0]] - anchor, b = points[corners[1]] - anchor,
+                c = points[corners[2]] - anchor;
+    return a.dot(b.cross(c)) / 6;
+  }
   double prism(const Triangle& corners, std::span<const Vec3d> points, std::span<const Vec3d> anchors) const;
   void measure_shared(std::span<const Vec3d> points, std::span<const Vec3d> anchors,
                       std::span<double> volumes) const;

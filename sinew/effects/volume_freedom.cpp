@@ -11,7 +11,9 @@ namespace sinew {
 
 namespace {
 
-constexpr double kLeastFreedom = 0.01;
+// Of the largest: what has less moves too little to be worth the work. It is taken off all, so that there is
+// no edge.
+constexpr double kLeastFreedom = 0.05;
 constexpr double kSoftest = 0.9;  // quantile of the distance from the bone that is free altogether
 
 double smoothstep(double t) {
@@ -98,7 +100,8 @@ std::vector<VolumePatch::Vertex> find_freedom(const LimbChart& chart, std::span<
     free.push_back({at.vertex, sigma});
     most = std::max(most, sigma);
   }
-  std::erase_if(free, [&](const VolumePatch::Vertex& v) { return !(v.freedom > kLeastFreedom * most); });
+  for (VolumePatch::Vertex& v : free) v.freedom = (v.freedom - kLeastFreedom * most) / (1 - kLeastFreedom);
+  std::erase_if(free, [](const VolumePatch::Vertex& v) { return !(v.freedom > 0); });
   return free;
 }
 

@@ -48,7 +48,7 @@ struct FreedomRule {
   std::vector<Ball> region;  ///< skin outside of these stays; none: all is free
 };
 
-/// The vertices that are free, ascending, with their σ: at most 1, at least a hundredth of the largest.
+/// The vertices that are free, ascending, with their σ, from 0 to 1.
 std::vector<VolumePatch::Vertex> find_freedom(const LimbChart& chart, std::span<const Vec3f> rest,
                                               std::uint32_t anchor, const FreedomRule& rule);
 

@@ -15,8 +15,6 @@ namespace {
 constexpr std::size_t kVerticesPerTask = 8192;
 // Of the largest patch of the part: what has less can restore nothing.
 constexpr double kLeastStrength = 1e-9;
-// Of a patch's capacity at rest: up to this it can restore a loss wherever it is.
-constexpr double kSureCapacity = 0.2;
 constexpr int kSpreadSweeps = 8;
 
 std::vector<double> vertex_areas(std::span<const Vec3d> points, std::span<const Triangle> triangles) {
@@ -69,11 +67,9 @@ VolumeKeeper::VolumeKeeper(const MeshView& rest, std::span<const std::uint32_t> 
       const auto found = cell_of.find({anchor, part});
       if (found != cell_of.end()) vertices[found->second].push_back(free);
     }
-  scratch_starts_.push_back(0);
   for (std::size_t c = 0; c < cell_count; ++c) {
     patches_.emplace_back(surface.triangles, incidence, areas, vertices[c]);
     abilities_.push_back(patches_[c].ability(points, {}));
-    scratch_starts_.push_back(scratch_starts_.back() + patches_[c].scratch_size());
   }
   find_neighbours();
   find_payers(parents);
@@ -138,15 +134,39 @@ void VolumeKeeper::find_rounds() {
     add(patches_[c].vertices());
     add(patches_[c].halo());
   }
-  std::vector<std::size_t> round_of(patches_.size(), patches_.size());
+  // Those with most rivals first; each to the round that has least to do of those it can be in.
+  std::vector<std::uint32_t> order;
   for (std::uint32_t c = 0; c < patches_.size(); ++c) {
-    if (patches_[c].vertices().empty()) continue;
-    std::vector<std::uint8_t> taken(rounds_.size() + 1, 0);
+    std::sort(rivals[c].begin(), rivals[c].end());
+    rivals[c].erase(std::unique(rivals[c].begin(), rivals[c].end()), rivals[c].end());
+    if (!patches_[c].vertices().empty()) order.push_back(c);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return rivals[a].size() > rivals[b].size(); });
+  std::vector<std::size_t> round_of(patches_.size(), patches_.size()), work;
+  for (const std::uint32_t c : order) {
+    std::vector<std::uint8_t> taken(rounds_.size(), 0);
     for (const std::uint32_t other : rivals[c])
       if (round_of[other] < rounds_.size()) taken[round_of[other]] = 1;
-    round_of[c] = static_cast<std::size_t>(std::find(taken.begin(), taken.end(), 0) - taken.begin());
-    if (round_of[c] == rounds_.size()) rounds_.emplace_back();
-    rounds_[round_of[c]].push_back(c);
+    std::size_t best = rounds_.size();
+    for (std::size_t r = 0; r < rounds_.size(); ++r)
+      if (!taken[r] && (best == rounds_.size() || work[r] < work[best])) best = r;
+    if (best == rounds_.size()) rounds_.emplace_back(), work.push_back(0);
+    round_of[c] = best;
+    rounds_[best].push_back(c);
+    work[best] += patches_[c].vertices().size();
+  }
+  // The largest first: threads finish together.
+  for (std::vector<std::uint32_t>& round : rounds_)
+    std::stable_sort(round.begin(), round.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return patches_[a].vertices().size() > patches_[b].vertices().size();
+    });
+  // Rounds use the same memory, one after the other: it stays in the cache.
+  scratch_starts_.assign(patches_.size(), 0);
+  for (const std::vector<std::uint32_t>& round : rounds_) {
+    std::size_t end = 0;
+    for (const std::uint32_t c : round) scratch_starts_[c] = end, end += patches_[c].scratch_size();
+    scratch_size_ = std::max(scratch_size_, end);
   }
 }
 
@@ -154,7 +174,7 @@ VolumeScratch VolumeKeeper::make_scratch() const {
   VolumeScratch scratch;
   scratch.points.assign(cells_.point_count(), Vec3d::Zero());
   scratch.volumes.assign(3 * cells_.cells().size() + cells_.part_count(), 0);
-  scratch.patches.assign(scratch_starts_.back(), 0);
+  scratch.patches.assign(scratch_size_, 0);
   return scratch;
 }
 
@@ -171,22 +191,17 @@ void VolumeKeeper::spread_losses(const VolumeDemand& demand, VolumeScratch& scra
   const std::size_t count = losses.size();
   const std::span<double> capacities = std::span(scratch.volumes).first(count);
   const std::span<double> change = std::span(scratch.volumes).last(count);
-  // Patches are at rest what they are posed, nearly: only where that is not enough, or where there is no room
-  // everywhere, they are looked at.
-  bool any = false;
-  for (std::size_t c = 0; c < count; ++c) {
-    const double way = demand.limits[cells_.cells()[c].anchor];
-    capacities[c] = abilities_[c].capacity(way);
-    if (!demand.room.empty() || std::abs(losses[c]) > kSureCapacity * capacities[c]) any |= losses[c] != 0;
-  }
-  if (!any) return;
-  parallel_blocks(count, 1, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t c = begin; c < end; ++c)
-      if (payers_[c] == c)
-        capacities[c] = patches_[c]
-                            .ability(scratch.points, demand.room)
-                            .capacity(demand.limits[cells_.cells()[c].anchor]);
-  });
+  for (std::size_t c = 0; c < count; ++c)
+    capacities[c] = abilities_[c].capacity(demand.limits[cells_.cells()[c].anchor]);
+  // Patches are at rest what they are posed, nearly, unless there is no room for them.
+  if (!demand.room.empty())
+    parallel_blocks(count, 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t c = begin; c < end; ++c)
+        if (payers_[c] == c)
+          capacities[c] = patches_[c]
+                              .ability(scratch.points, demand.room)
+                              .capacity(demand.limits[cells_.cells()[c].anchor]);
+    });
   for (int sweep = 0; sweep < kSpreadSweeps; ++sweep) {
     std::fill(change.begin(), change.end(), 0.0);
     bool handed = false;
@@ -214,6 +229,12 @@ void VolumeKeeper::spread_losses(const VolumeDemand& demand, VolumeScratch& scra
   }
 }
 
+double VolumeKeeper::usual_strength(std::size_t cell, double wanted) const {
+  // Strengths are areas times areas.
+  const double scale = wanted / rest_volumes_[cell];
+  return scale > 0 && std::isfinite(scale) ? abilities_[cell].strength * std::pow(scale, 4.0 / 3) : 0;
+}
+
 void VolumeKeeper::keep_points(const VolumeDemand& demand, VolumeScratch& scratch) const {
   const std::span<const VolumeCells::Cell> cells = cells_.cells();
   assert(demand.wanted.size() == cells.size());
@@ -238,10 +259,10 @@ void VolumeKeeper::keep_points(const VolumeDemand& demand, VolumeScratch& scratc
         if (!(std::abs(losses[c]) > demand.tolerance * std::abs(part_volumes[cells[c].part])) ||
             !std::isfinite(losses[c]))
           continue;
-        patches_[c].restore(
-            losses[c], demand.frames[cells[c].anchor], demand.shares[cells[c].anchor], demand.room,
-            std::span(scratch.patches).subspan(scratch_starts_[c], patches_[c].scratch_size()),
-            scratch.points);
+        const std::span<double> memory =
+            std::span(scratch.patches).subspan(scratch_starts_[c], patches_[c].scratch_size());
+        patches_[c].restore(losses[c], demand.frames[cells[c].anchor], demand.shares[cells[c].anchor],
+                            demand.room, memory, scratch.points, usual_strength(c, demand.wanted[c]));
       }
     });
 }

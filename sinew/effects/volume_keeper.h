@@ -71,6 +71,8 @@ class VolumeKeeper {
   void find_rounds();
   /// Hands what is more than cells can restore to their neighbours.
   void spread_losses(const VolumeDemand& demand, VolumeScratch& scratch, std::span<double> losses) const;
+  /// Of a cell's patch that is scaled so that it holds `wanted`.
+  double usual_strength(std::size_t cell, double wanted) const;
   void keep_points(const VolumeDemand& demand, VolumeScratch& scratch) const;
 
   VolumeCells cells_;
@@ -78,7 +80,8 @@ class VolumeKeeper {
   std::vector<VolumePatch> patches_;             // per cell
   std::vector<VolumePatch::Ability> abilities_;  // at rest
   std::vector<std::uint32_t> payers_;            // the cell that restores a cell's loss; VolumeCells::kNone
-  std::vector<std::size_t> scratch_starts_;      // per cell, and the end
+  std::vector<std::size_t> scratch_starts_;      // per cell
+  std::size_t scratch_size_ = 0;
   std::vector<std::vector<std::uint32_t>> rounds_;
   std::vector<std::vector<std::uint32_t>> neighbours_;
   bool can_act_ = false;

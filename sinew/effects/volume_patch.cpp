@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
+#include <unordered_map>
+
+#include <sinew/effects/ring_areas.h>
 
 namespace sinew {
 
@@ -14,6 +18,7 @@ constexpr double kLeastArea = 0.01;
 constexpr double kWeakAxis = 0.02;
 // In sizes of the patch: a patch that has all but vanished would have to move its vertices farther.
 constexpr double kFarthest = 2;
+constexpr std::size_t kBoxPoints = 64;  // that size need not be known well
 
 struct LinkEdge {
   std::uint32_t from, to;
@@ -41,8 +46,27 @@ void append_ring(std::vector<LinkEdge>& edges, std::vector<std::uint32_t>& ring)
   }
 }
 
+/// The vertices' numbers, neighbours near each other: so that what is read together lies together.
+std::vector<std::uint32_t> breadth_first(std::span<const Triangle> triangles, const Incidence& incidence,
+                                         std::span<const VolumePatch::Vertex> vertices) {
+  std::unordered_map<std::uint32_t, std::uint32_t> left;
+  for (std::uint32_t i = 0; i < vertices.size(); ++i) left.emplace(vertices[i].vertex, i);
+  std::vector<std::uint32_t> order;
+  const auto take = [&](std::uint32_t vertex) {
+    const auto found = left.find(vertex);
+    if (found == left.end()) return;
+    order.push_back(found->second);
+    left.erase(found);
+  };
+  for (std::size_t start = 0, done = 0; start < vertices.size(); ++start)
+    for (take(vertices[start].vertex); done < order.size(); ++done)
+      for (const std::uint32_t corner : incidence[vertices[order[done]].vertex])
+        for (const std::uint32_t v : triangles[corner / 3]) take(v);
+  return order;
+}
+
 /// Six times the derivative of the volume by a vertex's coordinate along the axis after which `b` and `c`
-/// come: the area of its ring as seen along it.
+/// come: twice the area of its ring as seen along it.
 double ring_area(std::span<const std::uint32_t> ring, const double* b, const double* c) {
   double sum = 0;
   double b0 = b[ring[0]], c0 = c[ring[0]];
@@ -62,39 +86,46 @@ VolumePatch::VolumePatch(std::span<const Triangle> triangles, const Incidence& i
   double mean_area = 0;
   for (const Vertex& v : vertices) {
     assert(v.freedom > 0 && std::isfinite(v.freedom));
-    points_.push_back(v.vertex);
     mean_area += rest_area[v.vertex] / static_cast<double>(vertices.size());
   }
-  assert(std::is_sorted(points_.begin(), points_.end()));
-  std::vector<std::uint32_t> ring, around;
+  assert(std::is_sorted(vertices.begin(), vertices.end(),
+                        [](const Vertex& a, const Vertex& b) { return a.vertex < b.vertex; }));
+  // Rings of the usual length first, all made as long: loops of one length are twice as fast.
+  std::vector<std::vector<std::uint32_t>> rings(vertices.size());
   std::vector<LinkEdge> edges;
-  ring_starts_.push_back(0);
-  for (const Vertex& v : vertices) {
-    const double area = std::max(rest_area[v.vertex], kLeastArea * mean_area);
-    s_.push_back(area > 0 ? v.freedom * v.freedom * mean_area / area : 0);
+  for (std::size_t i = 0; i < vertices.size(); ++i) {
     edges.clear();
-    for (const std::uint32_t corner : incidence[v.vertex]) {
+    for (const std::uint32_t corner : incidence[vertices[i].vertex]) {
       const Triangle& f = triangles[corner / 3];
       const int k = static_cast<int>(corner % 3);
       edges.push_back({f[(k + 1) % 3], f[(k + 2) % 3]});
     }
-    append_ring(edges, ring);
-    ring_starts_.push_back(static_cast<std::uint32_t>(ring.size()));
+    append_ring(edges, rings[i]);
+    if (rings[i].empty()) rings[i].push_back(vertices[i].vertex);
+    // An edge from a vertex to itself has no area.
+    if (rings[i].size() < kUsualRing) rings[i].resize(kUsualRing, rings[i].back());
   }
-  around = ring;
-  std::sort(around.begin(), around.end());
-  around.erase(std::unique(around.begin(), around.end()), around.end());
-  points_.reserve(points_.size() + around.size());  // set_difference reads what it appends to
-  std::set_difference(around.begin(), around.end(), points_.begin(),
-                      points_.begin() + static_cast<std::ptrdiff_t>(moving_), std::back_inserter(points_));
-  const auto number_of = [&](std::uint32_t v) {
-    const auto middle = points_.begin() + static_cast<std::ptrdiff_t>(moving_);
-    const auto found = std::lower_bound(points_.begin(), middle, v);
-    if (found != middle && *found == v) return static_cast<std::uint32_t>(found - points_.begin());
-    return static_cast<std::uint32_t>(std::lower_bound(middle, points_.end(), v) - points_.begin());
-  };
-  rings_.reserve(ring.size());
-  for (const std::uint32_t v : ring) rings_.push_back(number_of(v));
+  std::vector<std::uint32_t> order = breadth_first(triangles, incidence, vertices);
+  usual_ = static_cast<std::size_t>(
+      std::stable_partition(order.begin(), order.end(),
+                            [&](std::uint32_t i) { return rings[i].size() == kUsualRing; }) -
+      order.begin());
+  std::unordered_map<std::uint32_t, std::uint32_t> numbers;  // of points_
+  ring_starts_.push_back(0);
+  for (const std::uint32_t i : order) {
+    const Vertex& v = vertices[i];
+    const double area = std::max(rest_area[v.vertex], kLeastArea * mean_area);
+    s_.push_back(area > 0 ? v.freedom * v.freedom * mean_area / area : 0);
+    numbers.emplace(v.vertex, static_cast<std::uint32_t>(points_.size()));
+    points_.push_back(v.vertex);
+    rings_.insert(rings_.end(), rings[i].begin(), rings[i].end());
+    ring_starts_.push_back(static_cast<std::uint32_t>(rings_.size()));
+  }
+  for (std::uint32_t& v : rings_) {
+    const auto [found, is_new] = numbers.emplace(v, static_cast<std::uint32_t>(points_.size()));
+    if (is_new) points_.push_back(v);
+    v = found->second;
+  }
 }
 
 VolumePatch::Ability VolumePatch::ability(std::span<const Vec3d> positions,
@@ -113,61 +144,95 @@ VolumePatch::Ability VolumePatch::ability(std::span<const Vec3d> positions,
 }
 
 bool VolumePatch::restore(double loss, const VolumeFrame& frame, const VolumeShares& shares,
-                          std::span<const float> room, std::span<double> scratch,
-                          std::span<Vec3d> positions) const {
+                          std::span<const float> room, std::span<double> scratch, std::span<Vec3d> positions,
+                          double usual_strength) const {
   assert(scratch.size() >= scratch_size());
-  const std::size_t count = points_.size();
-  const std::array<double*, 3> x{scratch.data(), scratch.data() + count, scratch.data() + 2 * count};
-  double* const area = scratch.data() + 3 * count;
   if (!std::isfinite(loss) || !std::isfinite(shares[0] + shares[1] + shares[2])) return false;
-  Eigen::AlignedBox3d box;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (!positions[points_[i]].allFinite()) return false;
-    box.extend(positions[points_[i]]);
-    const Vec3d local = frame.axes.transpose() * (positions[points_[i]] - frame.origin);
-    for (std::size_t a = 0; a < 3; ++a) x[a][i] = local[static_cast<int>(a)];
-  }
-  const auto ring = [&](std::size_t i) {
-    return std::span(rings_).subspan(ring_starts_[i], ring_starts_[i + 1] - ring_starts_[i]);
-  };
-
-  std::array<double, 3> strength{};
-  for (std::size_t i = 0; i < moving_; ++i) {
-    if (ring_starts_[i] == ring_starts_[i + 1]) continue;
+  // Seen in a mirrored frame areas have the other sign.
+  if (frame.axes.determinant() < 0) loss = -loss;
+  const bool sure = room.empty() && usual_strength > 0;
+  double size = load(frame, positions, scratch);
+  if (!std::isfinite(size)) return false;
+  if (!sure || !move(loss, shares, room, size, 2 * kWeakAxis * usual_strength, scratch)) {
+    if (sure) size = load(frame, positions, scratch);
+    const std::array<double, 3> able = axis_strengths(room, scratch);
+    const double all = able[0] + able[1] + able[2];
+    if (!(all > 0) || !std::isfinite(all)) return false;
+    VolumeShares handed = shares;
+    double handed_over = 0;
     for (std::size_t a = 0; a < 3; ++a) {
-      const double r = ring_area(ring(i), x[(a + 1) % 3], x[(a + 2) % 3]);
-      strength[a] += freedom(i, room) * r * r;
+      handed[a] *= std::min(1.0, able[a] / (kWeakAxis * all));
+      handed_over += shares[a] - handed[a];
     }
+    for (std::size_t a = 0; a < 3; ++a) handed[a] += handed_over * able[a] / all;
+    if (!move(loss, handed, room, size, 0, scratch)) return false;
   }
-  const double all = strength[0] + strength[1] + strength[2];
-  if (!(all > 0) || !std::isfinite(all)) return false;
-  std::array<double, 3> share{};
-  double handed_over = 0;
-  for (std::size_t a = 0; a < 3; ++a) {
-    share[a] = shares[a] * std::min(1.0, strength[a] / (kWeakAxis * all));
-    handed_over += shares[a] - share[a];
-  }
-  for (std::size_t a = 0; a < 3; ++a) share[a] += handed_over * strength[a] / all;
-
-  for (std::size_t a = 0; a < 3; ++a) {
-    if (!(share[a] > 0)) continue;
-    double now = 0, farthest = 0;
-    for (std::size_t i = 0; i < moving_; ++i) {
-      area[i] =
-          ring_starts_[i] == ring_starts_[i + 1] ? 0 : ring_area(ring(i), x[(a + 1) % 3], x[(a + 2) % 3]);
-      const double s = freedom(i, room);
-      now += s * area[i] * area[i];
-      area[i] *= s;
-      farthest = std::max(farthest, std::abs(area[i]));
-    }
-    // ∂V/∂x is a sixth of the ring's area; a mirrored frame turns its sign round.
-    const double step = -6 * loss * share[a] / now * (frame.axes.determinant() < 0 ? -1 : 1);
-    // Written so that NaN, from an axis that has nothing left to move, counts, too.
-    if (!(std::abs(step) * farthest <= kFarthest * box.diagonal().norm())) return false;
-    for (std::size_t i = 0; i < moving_; ++i) x[a][i] += step * area[i];
-  }
+  const std::array<double*, 3> x = coordinates(scratch);
   for (std::size_t i = 0; i < moving_; ++i)
     positions[points_[i]] = frame.origin + frame.axes * Vec3d(x[0][i], x[1][i], x[2][i]);
+  return true;
+}
+
+std::array<double*, 3> VolumePatch::coordinates(std::span<double> scratch) const {
+  const std::size_t count = points_.size();
+  return {scratch.data(), scratch.data() + count, scratch.data() + 2 * count};
+}
+
+double VolumePatch::load(const VolumeFrame& frame, std::span<const Vec3d> positions,
+                         std::span<double> scratch) const {
+  const std::array<double*, 3> x = coordinates(scratch);
+  const Mat3d local_from_world = frame.axes.transpose();
+  Eigen::AlignedBox3d box;
+  const std::size_t stride = std::max<std::size_t>(1, points_.size() / kBoxPoints);
+  double sum = 0;
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    const Vec3d local = local_from_world * (positions[points_[i]] - frame.origin);
+    if (i % stride == 0) box.extend(local);
+    sum += local.sum();
+    for (std::size_t a = 0; a < 3; ++a) x[a][i] = local[static_cast<int>(a)];
+  }
+  return std::isfinite(sum) ? box.diagonal().norm() : std::numeric_limits<double>::quiet_NaN();
+}
+
+std::array<double, 3> VolumePatch::axis_strengths(std::span<const float> room,
+                                                  std::span<double> scratch) const {
+  const std::array<double*, 3> x = coordinates(scratch);
+  std::array<double, 3> able{};
+  for (std::size_t i = 0; i < moving_; ++i)
+    for (std::size_t a = 0; a < 3; ++a) {
+      const double area = ring_area(ring(i), x[(a + 1) % 3], x[(a + 2) % 3]) / 6;
+      able[a] += freedom(i, room) * area * area;
+    }
+  return able;
+}
+
+bool VolumePatch::move(double loss, const VolumeShares& shares, std::span<const float> room, double size,
+                       double least_strength, std::span<double> scratch) const {
+  const std::array<double*, 3> x = coordinates(scratch);
+  double* const way = scratch.data() + 3 * points_.size();
+  const double* free = s_.data();
+  if (!room.empty()) {
+    double* const left = way + moving_;
+    for (std::size_t i = 0; i < moving_; ++i) left[i] = freedom(i, room);
+    free = left;
+  }
+  for (std::size_t a = 0; a < 3; ++a) {
+    if (!(shares[a] > 0)) continue;
+    const double *b = x[(a + 1) % 3], *c = x[(a + 2) % 3];
+    // Areas are six times ∂V/∂x.
+    AxisWays ways = ring_areas(rings_.data(), usual_, b, c, free, way);
+    for (std::size_t i = usual_; i < moving_; ++i) {
+      const double area = ring_area(ring(i), b, c);
+      way[i] = free[i] * area;
+      ways.strength += way[i] * area;
+      ways.farthest = std::max(ways.farthest, std::abs(way[i]));
+    }
+    if (ways.strength < 36 * least_strength) return false;
+    const double step = -6 * loss * shares[a] / ways.strength;
+    // Written so that NaN, from an axis that has nothing left to move, counts, too.
+    if (!(std::abs(step) * ways.farthest <= kFarthest * size)) return false;
+    for (std::size_t i = 0; i < moving_; ++i) x[a][i] += step * way[i];
+  }
   return true;
 }
 

@@ -49,7 +49,7 @@ class VolumePatch {
   /// Those round them, which do not move.
   std::span<const std::uint32_t> halo() const { return std::span(points_).subspan(moving_); }
   /// How many numbers restore() needs as scratch.
-  std::size_t scratch_size() const { return 3 * points_.size() + moving_; }
+  std::size_t scratch_size() const { return 3 * points_.size() + 2 * moving_; }
 
   /// What a patch can do.
   struct Ability {
@@ -67,13 +67,29 @@ class VolumePatch {
   /// less area it has. Does nothing and returns false when the patch has no area, or so little that vertices
   /// would have to move farther than twice its size, and for numbers that are not finite. `room`, empty or
   /// one entry per vertex of the surface, multiplies the freedoms of this frame: from 0 to 1.
+  /// `usual_strength`, that of the patch at rest, spares it a look at all axes where they are strong; 0: it
+  /// is not known.
   bool restore(double loss, const VolumeFrame& frame, const VolumeShares& shares, std::span<const float> room,
-               std::span<double> scratch, std::span<Vec3d> positions) const;
+               std::span<double> scratch, std::span<Vec3d> positions, double usual_strength = 0) const;
 
  private:
   std::vector<std::uint32_t> points_;  // of the surface: those that move, then the halo
   std::size_t moving_ = 0;
+  std::size_t usual_ = 0;  // of them, the first: those with rings of kUsualRing places (ring_areas.h)
   std::vector<double> s_;
+  std::array<double*, 3> coordinates(std::span<double> scratch) const;
+  /// Puts the points' coordinates in the frame into the scratch; returns the size of the box round them, NaN
+  /// when one is not finite.
+  double load(const VolumeFrame& frame, std::span<const Vec3d> positions, std::span<double> scratch) const;
+  /// Σ s (∂V/∂x)² of each axis.
+  std::array<double, 3> axis_strengths(std::span<const float> room, std::span<double> scratch) const;
+  /// Moves the coordinates, axis by axis. False when an axis has less than the least strength, or vertices
+  /// would have to go too far.
+  bool move(double loss, const VolumeShares& shares, std::span<const float> room, double size,
+            double least_strength, std::span<double> scratch) const;
+  std::span<const std::uint32_t> ring(std::size_t i) const {
+    return {rings_.data() + ring_starts_[i], ring_starts_[i + 1] - ring_starts_[i]};
+  }
   double freedom(std::size_t i, std::span<const float> room) const {
     return room.empty() ? s_[i] : s_[i] * room[points_[i]] * room[points_[i]];
   }

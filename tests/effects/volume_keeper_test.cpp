@@ -262,7 +262,7 @@ TEST(VolumeKeeper, IsThePatchesOneAfterTheOther) {
       for (const std::uint32_t c : round) {
         std::vector<VolumePatch::Vertex> vertices;
         for (const VolumePatch::Vertex& v : wild.freedoms[cells[c].anchor])
-          if (std::ranges::binary_search(keeper.patch(c).vertices(), v.vertex)) vertices.push_back(v);
+          if (std::ranges::count(keeper.patch(c).vertices(), v.vertex) > 0) vertices.push_back(v);
         reference::restore_volume(surface.triangles, areas, vertices, losses[c],
                                   demand.frames[cells[c].anchor], demand.shares[cells[c].anchor], {},
                                   expected);
@@ -288,7 +288,7 @@ TEST(VolumeKeeper, PatchesHaveTheFreeVerticesOfTheirPart) {
         if (!border.contains(v.vertex) &&
             keeper.cells().cells()[keeper.cells().cell_of_vertex()[v.vertex]].part == cell.part)
           expected.push_back(v.vertex);
-      EXPECT_TRUE(std::ranges::equal(keeper.patch(c).vertices(), expected)) << "seed " << seed;
+      EXPECT_TRUE(std::ranges::is_permutation(keeper.patch(c).vertices(), expected)) << "seed " << seed;
     }
   }
 }
@@ -639,8 +639,8 @@ TEST(VolumeKeeper, APositionThatIsNoNumberStopsOnlyThePatchesThatSeeIt) {
           for (const std::uint32_t v : f) cells.insert(keeper.cells().cell_of_vertex()[v]);
         }
         for (std::uint32_t c = 0; c < keeper.cells().cells().size(); ++c)
-          if (std::ranges::binary_search(keeper.patch(c).vertices(), broken) ||
-              std::ranges::binary_search(keeper.patch(c).halo(), broken))
+          if (std::ranges::count(keeper.patch(c).vertices(), broken) > 0 ||
+              std::ranges::count(keeper.patch(c).halo(), broken) > 0)
             cells.insert(c);
         return cells;
       }();

@@ -156,8 +156,8 @@ TEST(VolumePatch, MovesNothingElse) {
       if (moving.contains(f[0]) || moving.contains(f[1]) || moving.contains(f[2]))
         round.insert(f.begin(), f.end());
     for (const std::uint32_t v : moving) round.erase(v);
-    EXPECT_TRUE(std::equal(patch.vertices().begin(), patch.vertices().end(), moving.begin(), moving.end()));
-    EXPECT_TRUE(std::equal(patch.halo().begin(), patch.halo().end(), round.begin(), round.end()));
+    EXPECT_TRUE(std::ranges::is_permutation(patch.vertices(), moving));
+    EXPECT_TRUE(std::ranges::is_permutation(patch.halo(), round));
     std::vector<Vec3d> positions = request.deformed;
     ASSERT_TRUE(restore(patch, request, positions));
     for (std::uint32_t v = 0; v < positions.size(); ++v)
@@ -447,6 +447,62 @@ TEST(VolumePatch, TinyTrianglesCountAsAHundredthOfTheMean) {
                             expected);
   for (const std::uint32_t v : patch.vertices()) EXPECT_LT((positions[v] - expected[v]).norm(), 1e-13);
   EXPECT_LT(positions[box.top(4, 4)].z() - 0.2, 0.01 * (positions[box.top(1, 4)].z() - 0.2));
+}
+
+TEST(VolumePatch, KnowingItsStrengthChangesNothing) {
+  std::size_t spared = 0;
+  for (const Surface& surface : surfaces())
+    for (std::uint32_t seed = 0; seed < kSeeds; ++seed) {
+      const Request request(surface, seed);
+      const VolumePatch patch = surface.patch(request.vertices);
+      std::vector<Vec3d> careful = request.deformed, quick = request.deformed;
+      ASSERT_TRUE(restore(patch, request, careful));
+      std::vector<double> scratch(patch.scratch_size());
+      const double usual = patch.ability(surface.points, {}).strength;
+      ASSERT_TRUE(
+          patch.restore(request.loss, request.frame, request.shares, request.room, scratch, quick, usual));
+      for (std::size_t v = 0; v < quick.size(); ++v) ASSERT_LT((quick[v] - careful[v]).norm(), 1e-12) << seed;
+      spared += usual > 0;
+    }
+  EXPECT_GT(spared, 0u);
+}
+
+TEST(VolumePatch, FramesMayBeMirrored) {
+  const Surface surface(test::make_icosphere(2));
+  Request request(surface, 2);
+  request.frame.axes.col(1) *= -1;
+  const double before = surface.volume(request.deformed);
+  std::vector<Vec3d> positions = request.deformed;
+  ASSERT_TRUE(restore(surface.patch(request.vertices), request, positions));
+  EXPECT_NEAR(surface.volume(positions), before - request.loss, 1e-12 * before);
+}
+
+TEST(VolumePatch, WhatHasAllButVanishedStays) {
+  const Surface surface(test::make_icosphere(2));
+  Request request(surface, 2);
+  const VolumePatch patch = surface.patch(request.vertices);
+  for (const double size : {1e-3, 1e-9, 1e-79, 1e-200}) {
+    std::vector<Vec3d> tiny = request.deformed;
+    for (Vec3d& p : tiny) p *= size;
+    std::vector<Vec3d> positions = tiny;
+    request.loss = -4;
+    EXPECT_FALSE(restore(patch, request, positions)) << size;
+    EXPECT_EQ(positions, tiny);
+  }
+}
+
+TEST(VolumePatch, LossesAndSharesThatAreNoNumbersAreRefused) {
+  const Surface surface(test::make_icosphere(1));
+  const Request good(surface, 2);
+  const VolumePatch patch = surface.patch(good.vertices);
+  Request request = good;
+  request.loss = std::nan("");
+  std::vector<Vec3d> positions = request.deformed;
+  EXPECT_FALSE(restore(patch, request, positions));
+  request = good;
+  request.shares[1] = std::numeric_limits<double>::infinity();
+  EXPECT_FALSE(restore(patch, request, positions));
+  EXPECT_EQ(positions, good.deformed);
 }
 
 }  // namespace

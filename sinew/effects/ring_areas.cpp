@@ -1,0 +1,52 @@
+#include <sinew/effects/ring_areas.h>
+
+#include <algorithm>
+#include <cmath>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "sinew/effects/ring_areas.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace sinew::HWY_NAMESPACE {
+namespace {
+
+AxisWays usual_ring_areas(const std::uint32_t* rings, std::size_t count, const double* b, const double* c,
+                          const double* freedom, double* way) {
+  AxisWays ways;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t* ring = rings + i * kUsualRing;
+    // Two sums, so that neither waits for the other.
+    double even = 0, odd = 0;
+    double b0 = b[ring[0]], c0 = c[ring[0]];
+    for (std::size_t k = 1; k < kUsualRing; ++k) {
+      const double b1 = b[ring[k]], c1 = c[ring[k]];
+      even += b0 * c1;
+      odd += c0 * b1;
+      b0 = b1, c0 = c1;
+    }
+    const double area = even - odd;
+    way[i] = freedom[i] * area;
+    ways.strength += way[i] * area;
+    ways.farthest = std::max(ways.farthest, std::abs(way[i]));
+  }
+  return ways;
+}
+
+}  // namespace
+}  // namespace sinew::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace sinew {
+
+HWY_EXPORT(usual_ring_areas);
+
+AxisWays ring_areas(const std::uint32_t* rings, std::size_t count, const double* b, const double* c,
+                    const double* freedom, double* way) {
+  return HWY_DYNAMIC_DISPATCH(usual_ring_areas)(rings, count, b, c, freedom, way);
+}
+
+}  // namespace sinew
+#endif
