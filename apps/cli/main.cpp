@@ -191,9 +191,10 @@ int run(int argc, char** argv) {
       ->check(CLI::Range(0.05, 100.0));
   render_verb->add_flag("--follow", render.follow, "the camera goes along with the character's root");
   render_verb
-      ->add_option("--color", render.color,
-                   "clay, weights, partition, stretch (area), contact (what implicit skinning did to each "
-                   "vertex), or bone:JOINT (weight)")
+      ->add_option(
+          "--color", render.color,
+          "clay, weights, partition, stretch (area), contact (what implicit skinning did to each "
+          "vertex), freedom or freedom:JOINT (how freely skin restores volume), or bone:JOINT (weight)")
       ->capture_default_str();
   render_verb->add_flag("--wireframe", render.wireframe, "draw the triangles' edges");
   render_verb->add_flag("--skeleton", render.skeleton, "draw the bones over the surface");
@@ -225,6 +226,11 @@ int run(int argc, char** argv) {
   CLI::App* recipe_verb =
       app.add_subcommand("recipe", "Every field a recipe may have, with default and range");
   recipe_verb->add_flag("--json", recipe.json, "print it as JSON");
+  CLI::Option* profiles =
+      recipe_verb->add_option("--profiles", recipe.profiles,
+                              "RECIPE.json: instead draw the curves along bones of its volume layer, to -o");
+  recipe_verb->add_option("-o,--output", recipe.output, "OUT.svg")->needs(profiles);
+  profiles->needs("--output")->excludes("--json");
 
   BenchOptions bench;
   CLI::App* bench_verb = app.add_subcommand("bench", "Time every method and the kernels on this machine");

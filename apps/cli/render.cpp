@@ -13,6 +13,7 @@
 
 #include <sinew/character/field_layer.h>
 #include <sinew/character/performer.h>
+#include <sinew/character/volume_layer.h>
 #include <sinew/core/error.h>
 #include <sinew/picture/camera.h>
 #include <sinew/picture/character_picture.h>
@@ -66,7 +67,7 @@ int find_joint(const std::string& option, const std::string& name, const Scene& 
 }
 
 Coloring parse_color(const std::string& text, const Scene& scene) {
-  constexpr std::string_view kBone = "bone:";
+  constexpr std::string_view kBone = "bone:", kFreedom = "freedom:";
   Coloring coloring;
   if (text == "clay") return coloring;
   if (text == "weights") {
@@ -77,13 +78,33 @@ Coloring parse_color(const std::string& text, const Scene& scene) {
     coloring.by = Coloring::By::stretch;
   } else if (text == "contact") {
     coloring.by = Coloring::By::marks;
+  } else if (text == "freedom" || text.starts_with(kFreedom)) {
+    coloring.by = Coloring::By::values;  // each method has its own, or none
+    if (text != "freedom")
+      coloring.joint = find_joint("--color freedom:", text.substr(kFreedom.size()), scene);
   } else if (text.starts_with(kBone)) {
     coloring.by = Coloring::By::joint;
     coloring.joint = find_joint("--color bone:", text.substr(kBone.size()), scene);
   } else {
     throw Error(
-        fmt::format("--color {}: expected clay, weights, partition, stretch, contact or bone:JOINT", text));
+        fmt::format("--color {}: expected clay, weights, partition, stretch, contact, freedom, freedom:JOINT "
+                    "or bone:JOINT",
+                    text));
   }
+  return coloring;
+}
+
+/// How freely skin moves to restore the volume of a joint, or of all (-1); clay for characters without such a
+/// layer.
+Coloring freedom_of(const Character& character, int joint) {
+  Coloring coloring;
+  for (const auto& layer : character.layers())
+    if (const auto* volume = dynamic_cast<const VolumeLayer*>(layer.get())) {
+      coloring.by = Coloring::By::values;
+      coloring.values = volume->freedom(joint);
+      coloring.scale.title = "freedom";
+      coloring.scale.low_label = "held", coloring.scale.high_label = "free";
+    }
   return coloring;
 }
 
@@ -344,8 +365,17 @@ class RenderJob {
       Method method;
       if (!command_.compare.empty()) method.name = named.name;
       method.character = make_character(performance_.scene, named.recipe);
-      const bool plain = coloring.by == Coloring::By::marks && !has_implicit_layer(named.recipe);
-      method.picture = std::make_unique<CharacterPicture>(method.character, plain ? Coloring() : coloring);
+      Coloring own = coloring;
+      if (coloring.by == Coloring::By::marks && !has_implicit_layer(named.recipe)) own = {};
+      if (coloring.by == Coloring::By::values) {
+        own = freedom_of(*method.character, coloring.joint);
+        if (own.by == Coloring::By::clay && command_.compare.empty())
+          throw Error(
+              fmt::format("--color freedom: '{}' has no volume layer; choose --skin volume or a "
+                          "--recipe with one",
+                          named.name));
+      }
+      method.picture = std::make_unique<CharacterPicture>(method.character, own);
       if (slice_ || command_.fields) prepare_fields(method);
       method.performer = std::make_unique<Performer>(method.character);
       methods_.push_back(std::move(method));

@@ -94,6 +94,8 @@ int run_render(const RenderCommand& command);
 
 struct RecipeOptions {
   bool json = false;
+  std::string profiles;  ///< a recipe whose curves are to be drawn
+  std::string output;
 };
 int run_recipe(const RecipeOptions& options);
 

@@ -149,14 +149,15 @@ VolumeLayer::VolumeLayer(const Character& character, const VolumeLayerOptions& o
   for (std::size_t v = 0; v < character.rest().size(); ++v)
     anchor_of_vertex.push_back(chart.nearer_anchor(v, character.skin_weights().row_joints(v)[0]));
 
+  rings_ = one_rings(character.rest().size(), character.triangles());
   const std::vector<float> inland = away_from_borders(character, chart);
   const std::span<const float> painted = character.painted(options.freedom_attribute);
-  std::vector<std::vector<VolumePatch::Vertex>> freedoms(bindings.size());
+  freedoms_.resize(bindings.size());
   std::vector<int> parents(bindings.size(), -1);
-  freedom_.assign(character.rest().size(), 0);
   for (std::uint32_t b = 0; b < bindings.size(); ++b) {
     rest_anchors_.push_back(joints.place(b).allFinite() ? joints.place(b) : Vec3d(Vec3d::Zero()));
     Hinge& hinge = hinges_.emplace_back();
+    joint_of_binding_.push_back(bindings[b].joint);
     const VolumeChoice* choice = &options.choice;
     std::string where = "volume";
     if (bindings[b].joint >= 0) {
@@ -180,22 +181,22 @@ VolumeLayer::VolumeLayer(const Character& character, const VolumeLayerOptions& o
       if (bone.head == b && (bone.to - bone.from).norm() > hinge.behind.norm())
         hinge.behind = bone.to - bone.from;
     hinge.before.stableNormalize(), hinge.behind.stableNormalize();
+    const Vec3d& bone = hinge.behind.squaredNorm() > 0 ? hinge.behind : hinge.before;
+    if (bone.squaredNorm() > 0) hinge.across = bone.unitOrthogonal();
 
-    freedoms[b] = find_freedom(chart, character.rest(), b, rule);
+    freedoms_[b] = find_freedom(chart, character.rest(), b, rule, &rings_);
     std::vector<float> weight;
     if (!choice->weight.empty()) weight = weight_on(character, choice->weight);
-    for (VolumePatch::Vertex& free : freedoms[b]) {
+    for (VolumePatch::Vertex& free : freedoms_[b]) {
       free.freedom *= inland[free.vertex];
       if (!painted.empty()) free.freedom *= std::clamp(painted[free.vertex], 0.0f, 1.0f);
       if (!weight.empty()) free.freedom *= weight[free.vertex];
-      freedom_[free.vertex] = std::max(freedom_[free.vertex], static_cast<float>(free.freedom));
     }
-    std::erase_if(freedoms[b], [](const VolumePatch::Vertex& free) { return !(free.freedom > 0); });
+    std::erase_if(freedoms_[b], [](const VolumePatch::Vertex& free) { return !(free.freedom > 0); });
   }
   keeper_ = std::make_unique<VolumeKeeper>(MeshView{character.rest(), character.triangles()},
-                                           anchor_of_vertex, rest_anchors_, freedoms, parents);
+                                           anchor_of_vertex, rest_anchors_, freedoms_, parents);
 
-  if (respect_contact_) rings_ = one_rings(character.rest().size(), character.triangles());
   needed_.assign(bindings.size(), 0);
   for (const VolumeCells::Cell& cell : keeper_->cells().cells()) needed_[cell.anchor] = 1;
   // What each binding holds of each cell, by its weights on the triangles' corners.
@@ -226,8 +227,13 @@ std::string VolumeLayer::idle_because() const {
   return keeper_->can_act() ? "" : "no closed part of the surface has skin that is free to move";
 }
 
-std::vector<float> VolumeLayer::freedom() const {
-  return freedom_;
+std::vector<float> VolumeLayer::freedom(int joint) const {
+  std::vector<float> result(rings_.size(), 0);
+  for (std::size_t b = 0; b < freedoms_.size(); ++b)
+    if (joint < 0 || joint_of_binding_[b] == joint)
+      for (const VolumePatch::Vertex& free : freedoms_[b])
+        result[free.vertex] = std::max(result[free.vertex], static_cast<float>(free.freedom));
+  return result;
 }
 
 std::unique_ptr<LayerState> VolumeLayer::make_state() const {
@@ -297,11 +303,15 @@ void VolumeLayer::find_frame(std::size_t binding, const LayerFrame& frame, State
   if (turn.w() < 0) turn.coeffs() = -turn.coeffs();
   Vec3d axis = turn.vec() - along.dot(turn.vec()) * along;
   const double bend = 2 * std::asin(std::min(1.0, axis.norm()));
-  if (axis.norm() < 1e-9) axis = along.unitOrthogonal();
-  axis.normalize();
-  result.axes << along, axis, along.cross(axis);
-  // Without a bend the hinge could be anywhere across the bone.
+  // Without a bend the hinge could be anywhere across the bone: there it is one that goes with the joint.
   const double known = smoothstep(bend / kHinge);
+  Vec3d usual = behind.linear() * hinge.across;
+  usual -= along.dot(usual) * along;
+  usual = usual.norm() > 1e-6 ? usual.normalized() : along.unitOrthogonal();
+  if (axis.norm() > 0) axis.normalize();
+  axis = known * (axis.dot(usual) < 0 ? -axis : axis) + (1 - known) * usual;
+  axis = axis.norm() > 1e-6 ? axis.normalized() : usual;
+  result.axes << along, axis, along.cross(axis);
   const VolumeShares& shares = shares_[binding];
   const double mean = (shares[1] + shares[2]) / 2;
   state.shares[binding] = {shares[0], mean + known * (shares[1] - mean), mean + known * (shares[2] - mean)};

@@ -70,8 +70,8 @@ class VolumeLayer : public Layer {
   void deform(const LayerFrame& frame, LayerState* state, std::span<Vec3f> positions) const override;
 
   const VolumeKeeper& keeper() const { return *keeper_; }
-  /// σ of every welded vertex, the largest that any joint gives it: for pictures.
-  std::vector<float> freedom() const;
+  /// σ of every welded vertex at a joint; for -1, the largest that any joint gives it.
+  std::vector<float> freedom(int joint = -1) const;
   /// Where the anchors, one per binding, are at rest.
   std::span<const Vec3d> rest_anchors() const { return rest_anchors_; }
 
@@ -80,6 +80,7 @@ class VolumeLayer : public Layer {
   struct Hinge {
     int parent = -1;                                       // binding
     Vec3d before = Vec3d::Zero(), behind = Vec3d::Zero();  // directions of its bones at rest; zero: none
+    Vec3d across = Vec3d::UnitX();                         // some direction across them
     double bone = 0.5;
   };
   /// A cell's rest volume that follows a binding.
@@ -102,7 +103,8 @@ class VolumeLayer : public Layer {
   std::vector<double> strengths_;
   std::vector<double> limits_;  // metres
   std::vector<Holding> holdings_;
-  std::vector<float> freedom_;
+  std::vector<std::vector<VolumePatch::Vertex>> freedoms_;  // per binding
+  std::vector<int> joint_of_binding_;
   OneRings rings_;
   bool has_morphs_ = false;
   bool respect_contact_ = true;

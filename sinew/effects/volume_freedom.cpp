@@ -14,7 +14,10 @@ namespace {
 // Of the largest: what has less moves too little to be worth the work. It is taken off all, so that there is
 // no edge.
 constexpr double kLeastFreedom = 0.05;
-constexpr double kSoftest = 0.9;  // quantile of the distance from the bone that is free altogether
+constexpr double kEvened = 0.15;  // radii of the limb over which jumps are evened out
+constexpr double kMostSweeps = 60;
+constexpr double kLeastSpread = 1e-3;  // less does not spread farther
+constexpr double kSoftest = 0.9;       // quantile of the distance from the bone that is free altogether
 
 double smoothstep(double t) {
   t = std::clamp(t, 0.0, 1.0);
@@ -52,6 +55,43 @@ double within(std::span<const FreedomRule::Ball> region, const Vec3d& at) {
   return most;
 }
 
+/// Means over rings, as often as it takes to reach about so far: where skin of one bone meets that of another
+/// the way along them jumps. Vertices stay ascending; those that something has come to are added.
+void even_out(std::vector<VolumePatch::Vertex>& free, const OneRings& rings, std::span<const Vec3f> rest,
+              double reach) {
+  double edges = 0;
+  std::size_t count = 0;
+  for (const VolumePatch::Vertex& v : free)
+    for (const std::uint32_t n : rings[v.vertex]) {
+      edges += (rest[n] - rest[v.vertex]).norm();
+      ++count;
+    }
+  if (count == 0 || !(edges > 0)) return;
+  const double steps = reach * static_cast<double>(count) / edges;
+  const int sweeps = static_cast<int>(std::clamp(steps * steps, 0.0, kMostSweeps));
+  std::vector<double> now(rest.size(), 0), next(rest.size(), 0);
+  std::vector<std::uint8_t> seen(rest.size(), 0);
+  std::vector<std::uint32_t> vertices;
+  for (const VolumePatch::Vertex& v : free)
+    now[v.vertex] = v.freedom, seen[v.vertex] = 1, vertices.push_back(v.vertex);
+  for (int sweep = 0; sweep < sweeps; ++sweep) {
+    for (std::size_t i = 0, end = vertices.size(); i < end; ++i) {
+      if (now[vertices[i]] < kLeastSpread) continue;
+      for (const std::uint32_t n : rings[vertices[i]])
+        if (!seen[n]) seen[n] = 1, vertices.push_back(n);
+    }
+    for (const std::uint32_t v : vertices) {
+      double sum = now[v];
+      for (const std::uint32_t n : rings[v]) sum += now[n];
+      next[v] = sum / static_cast<double>(rings[v].size() + 1);
+    }
+    std::swap(now, next);
+  }
+  std::sort(vertices.begin(), vertices.end());
+  free.clear();
+  for (const std::uint32_t v : vertices) free.push_back({v, now[v]});
+}
+
 }  // namespace
 
 SwellProfile::SwellProfile(std::vector<Point> points, bool smooth) : points_(std::move(points)) {
@@ -85,20 +125,27 @@ double SwellProfile::operator()(double along) const {
          (3 * t2 - 2 * t3) * b.value + (t3 - t2) * width * slopes_[i];
 }
 
+double freedom_along(const FreedomRule& rule, double along) {
+  return rule.profile.empty() ? smoothstep(1 - std::abs(along)) : rule.profile(along);
+}
+
 std::vector<VolumePatch::Vertex> find_freedom(const LimbChart& chart, std::span<const Vec3f> rest,
-                                              std::uint32_t anchor, const FreedomRule& rule) {
+                                              std::uint32_t anchor, const FreedomRule& rule,
+                                              const OneRings* rings) {
   const std::vector<JointPlace> around = chart.around(anchor);
-  const double softest = softest_distance(chart, around);
   std::vector<VolumePatch::Vertex> free;
+  for (const JointPlace& at : around) free.push_back({at.vertex, freedom_along(rule, at.along)});
+  if (rings != nullptr) even_out(free, *rings, rest, kEvened * chart.radius(anchor));
+  const double softest = softest_distance(chart, around);
   double most = 0;
-  for (const JointPlace& at : around) {
-    const LimbPlace& place = chart.places()[at.vertex];
-    double sigma = rule.profile.empty() ? smoothstep(1 - std::abs(at.along)) : rule.profile(at.along);
+  for (VolumePatch::Vertex& v : free) {
+    const LimbPlace& place = chart.places()[v.vertex];
+    if (place.bone == LimbPlace::kNoBone) v.freedom = 0;
+    if (v.freedom == 0) continue;
     if (softest > 0)
-      sigma *= 1 - rule.softness + rule.softness * std::min(1.0, place.outwards.norm() / softest);
-    sigma *= beside(chart, place, rule) * within(rule.region, rest[at.vertex].cast<double>());
-    free.push_back({at.vertex, sigma});
-    most = std::max(most, sigma);
+      v.freedom *= 1 - rule.softness + rule.softness * std::min(1.0, place.outwards.norm() / softest);
+    v.freedom *= beside(chart, place, rule) * within(rule.region, rest[v.vertex].cast<double>());
+    most = std::max(most, v.freedom);
   }
   for (VolumePatch::Vertex& v : free) v.freedom = (v.freedom - kLeastFreedom * most) / (1 - kLeastFreedom);
   std::erase_if(free, [](const VolumePatch::Vertex& v) { return !(v.freedom > 0); });

@@ -8,6 +8,7 @@
 #include <sinew/core/math.h>
 #include <sinew/effects/limb_chart.h>
 #include <sinew/effects/volume_patch.h>
+#include <sinew/geometry/one_rings.h>
 
 namespace sinew {
 
@@ -48,8 +49,13 @@ struct FreedomRule {
   std::vector<Ball> region;  ///< skin outside of these stays; none: all is free
 };
 
-/// The vertices that are free, ascending, with their σ, from 0 to 1.
+/// σ at a place along a joint's bones, as far as that alone counts.
+double freedom_along(const FreedomRule& rule, double along);
+
+/// The vertices that are free, ascending, with their σ, from 0 to 1. With the surface's rings it changes
+/// gradually along the surface, too, where the skin of one bone meets that of another.
 std::vector<VolumePatch::Vertex> find_freedom(const LimbChart& chart, std::span<const Vec3f> rest,
-                                              std::uint32_t anchor, const FreedomRule& rule);
+                                              std::uint32_t anchor, const FreedomRule& rule,
+                                              const OneRings* rings = nullptr);
 
 }  // namespace sinew

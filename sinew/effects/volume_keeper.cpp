@@ -15,7 +15,8 @@ namespace {
 constexpr std::size_t kVerticesPerTask = 8192;
 // Of the largest patch of the part: what has less can restore nothing.
 constexpr double kLeastStrength = 1e-9;
-constexpr int kSpreadSweeps = 8;
+constexpr int kSpreadSweeps = 24;
+constexpr int kSettleSweeps = 4;
 
 std::vector<double> vertex_areas(std::span<const Vec3d> points, std::span<const Triangle> triangles) {
   std::vector<double> areas(points.size(), 0);
@@ -174,6 +175,7 @@ VolumeScratch VolumeKeeper::make_scratch() const {
   VolumeScratch scratch;
   scratch.points.assign(cells_.point_count(), Vec3d::Zero());
   scratch.volumes.assign(3 * cells_.cells().size() + cells_.part_count(), 0);
+  scratch.parts.assign(2 * cells_.part_count(), 0);
   scratch.patches.assign(scratch_size_, 0);
   return scratch;
 }
@@ -186,13 +188,38 @@ void VolumeKeeper::measure(std::span<const Vec3f> positions, std::span<const Vec
   cells_.measure(scratch.points, anchors, volumes);
 }
 
+void VolumeKeeper::settle_losses(std::span<double> losses, std::span<double> change) const {
+  for (int sweep = 0; sweep < kSettleSweeps; ++sweep) {
+    std::fill(change.begin(), change.end(), 0.0);
+    // A cell offers each neighbour of the other sign a share of what it has, by what that has.
+    const auto opposite = [&](std::uint32_t a, std::uint32_t b) { return losses[a] * losses[b] < 0; };
+    const auto offer = [&](std::uint32_t a, std::uint32_t b) {
+      double all = 0;
+      for (const std::uint32_t n : neighbours_[a])
+        if (opposite(a, n)) all += std::abs(losses[n]);
+      return std::abs(losses[a]) * std::abs(losses[b]) / all;
+    };
+    bool any = false;
+    for (std::uint32_t a = 0; a < losses.size(); ++a)
+      for (const std::uint32_t b : neighbours_[a]) {
+        if (b < a || !opposite(a, b)) continue;
+        any = true;
+        const double settled = std::min(offer(a, b), offer(b, a)) * (losses[a] > 0 ? 1 : -1);
+        change[a] -= settled;
+        change[b] += settled;
+      }
+    if (!any) return;
+    for (std::size_t c = 0; c < losses.size(); ++c) losses[c] += change[c];
+  }
+}
+
 void VolumeKeeper::spread_losses(const VolumeDemand& demand, VolumeScratch& scratch,
                                  std::span<double> losses) const {
   const std::size_t count = losses.size();
   const std::span<double> capacities = std::span(scratch.volumes).first(count);
   const std::span<double> change = std::span(scratch.volumes).last(count);
   for (std::size_t c = 0; c < count; ++c)
-    capacities[c] = abilities_[c].capacity(demand.limits[cells_.cells()[c].anchor]);
+    capacities[c] = payers_[c] == c ? abilities_[c].capacity(demand.limits[cells_.cells()[c].anchor]) : 0;
   // Patches are at rest what they are posed, nearly, unless there is no room for them.
   if (!demand.room.empty())
     parallel_blocks(count, 1, [&](std::size_t begin, std::size_t end) {
@@ -204,28 +231,37 @@ void VolumeKeeper::spread_losses(const VolumeDemand& demand, VolumeScratch& scra
     });
   for (int sweep = 0; sweep < kSpreadSweeps; ++sweep) {
     std::fill(change.begin(), change.end(), 0.0);
-    bool handed = false;
+    bool any = false;
     for (std::size_t c = 0; c < count; ++c) {
-      const double excess = excess_over(capacities[c], std::abs(losses[c]));
-      if (!(excess > 0)) continue;
-      const double sign = losses[c] > 0 ? 1 : -1;
-      // A neighbour's spare capacity is for all its neighbours.
-      const auto spare = [&](std::uint32_t n) {
-        if (payers_[n] != n) return 0.0;
-        return std::max(0.0, capacities[n] - sign * losses[n]) / static_cast<double>(neighbours_[n].size());
-      };
-      double spares = 0;
-      for (const std::uint32_t n : neighbours_[c]) spares += spare(n);
-      if (!(spares > 0)) continue;
-      handed = true;
-      const double share = sign * excess / std::max(spares, excess);
+      double all = 0;
+      for (const std::uint32_t n : neighbours_[c]) all += capacities[n];
+      const double excess = excess_over(capacities[c], std::abs(losses[c])) * (losses[c] > 0 ? 1 : -1);
+      if (excess == 0 || !(all > 0)) continue;
+      any = true;
+      // Half of it: what comes and goes settles.
       for (const std::uint32_t n : neighbours_[c]) {
-        change[n] += share * spare(n);
-        change[c] -= share * spare(n);
+        const double handed = excess / 2 * capacities[n] / all;
+        change[n] += handed;
+        change[c] -= handed;
       }
     }
-    if (!handed) break;
+    if (!any) return;
     for (std::size_t c = 0; c < count; ++c) losses[c] += change[c];
+  }
+  // What is still too much the whole part bears.
+  const std::span<double> left = std::span(scratch.parts).first(cells_.part_count());
+  const std::span<double> all = std::span(scratch.parts).last(cells_.part_count());
+  std::fill(scratch.parts.begin(), scratch.parts.end(), 0.0);
+  for (std::size_t c = 0; c < count; ++c) {
+    const std::uint32_t part = cells_.cells()[c].part;
+    const double kept = std::clamp(losses[c], -capacities[c], capacities[c]);
+    left[part] += losses[c] - kept;
+    all[part] += capacities[c];
+  }
+  for (std::size_t c = 0; c < count; ++c) {
+    const std::uint32_t part = cells_.cells()[c].part;
+    if (!(all[part] > 0)) continue;
+    losses[c] = std::clamp(losses[c], -capacities[c], capacities[c]) + left[part] * capacities[c] / all[part];
   }
 }
 
@@ -251,6 +287,7 @@ void VolumeKeeper::keep_points(const VolumeDemand& demand, VolumeScratch& scratc
     const double loss = (volumes[c] - demand.wanted[c]) * demand.strengths[cells[c].anchor];
     if (payers_[c] != VolumeCells::kNone) losses[payers_[c]] += loss;
   }
+  settle_losses(losses, std::span(scratch.volumes).last(cells.size()));
   if (!demand.limits.empty()) spread_losses(demand, scratch, losses);
   for (const std::vector<std::uint32_t>& round : rounds_)
     parallel_blocks(round.size(), 1, [&](std::size_t begin, std::size_t end) {

@@ -14,6 +14,7 @@ namespace sinew {
 struct VolumeScratch {
   std::vector<Vec3d> points;    ///< the surface's vertices, then the fans' middles
   std::vector<double> volumes;  ///< per cell, several times
+  std::vector<double> parts;    ///< per part, twice
   std::vector<double> patches;
 };
 
@@ -26,7 +27,7 @@ struct VolumeDemand {
   std::span<const double> wanted;     ///< per cell, the volume that it is to have
   std::span<const float> room;        ///< per vertex, or empty: see VolumePatch::restore
   /// How far skin round an anchor moves at most; what its cells cannot restore within that, neighbouring
-  /// cells do, as far as they can. Empty: as far as it takes.
+  /// cells do, and in the end the whole part. Empty: as far as it takes.
   std::span<const double> limits;
   /// Losses below this share of their part's volume are let be.
   double tolerance = 0;
@@ -34,10 +35,10 @@ struct VolumeDemand {
 
 /// Keeps the volume of every closed part of a surface while many joints move (Rohmer 2014): each joint pays
 /// for its own loss in its own neighbourhood. What a joint has lost is the change of its cells
-/// (volume_cells.h), fixed before anything moves; the losses of a part's cells add up to the part's loss. Its
-/// patch (volume_patch.h) restores just that, and what neighbours could not. Patches that share triangles act
-/// one after the other, those that do not at the same time: either way the volume changes by the sum of what
-/// they restore, which is the loss.
+/// (volume_cells.h), fixed before anything moves; the losses of a part's cells add up to the part's loss.
+/// What one cell has lost to a neighbour is settled between them. Its patch (volume_patch.h) restores just
+/// that, and what neighbours could not. Patches that share triangles act one after the other, those that do
+/// not at the same time: either way the volume changes by the sum of what they restore, which is the loss.
 class VolumeKeeper {
  public:
   /// `anchor_of_vertex` has one entry per vertex, `rest_anchors`, `freedoms` and `parents` one per anchor.
@@ -69,6 +70,9 @@ class VolumeKeeper {
   void find_neighbours();
   void find_payers(std::span<const int> parents);
   void find_rounds();
+  /// Where one cell has lost what its neighbour has gained, the border between them has shifted, as between
+  /// short bones of a spine: that is no loss. `change` is scratch.
+  void settle_losses(std::span<double> losses, std::span<double> change) const;
   /// Hands what is more than cells can restore to their neighbours.
   void spread_losses(const VolumeDemand& demand, VolumeScratch& scratch, std::span<double> losses) const;
   /// Of a cell's patch that is scaled so that it holds `wanted`.

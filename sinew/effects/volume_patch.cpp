@@ -136,9 +136,9 @@ VolumePatch::Ability VolumePatch::ability(std::span<const Vec3d> positions,
     Vec3d area = Vec3d::Zero();
     for (std::uint32_t r = ring_starts_[i]; r + 1 < ring_starts_[i + 1]; ++r)
       area += (positions[points_[rings_[r]]] - origin).cross(positions[points_[rings_[r + 1]]] - origin);
-    const double length = area.norm() / 6;
-    ability.strength += freedom(i, room) * length * length;
-    ability.farthest = std::max(ability.farthest, freedom(i, room) * length);
+    const double length = area.norm() / 6, left = room.empty() ? 1 : room[points_[i]];
+    ability.strength += s_[i] * left * left * length * length;
+    ability.farthest = std::max(ability.farthest, s_[i] * left * length);
   }
   return ability;
 }

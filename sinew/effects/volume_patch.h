@@ -53,10 +53,10 @@ class VolumePatch {
 
   /// What a patch can do.
   struct Ability {
-    double strength = 0;  ///< Σ s |∂V/∂p|²: 0 for a patch that cannot change the volume
-    double farthest = 0;  ///< the largest s |∂V/∂p|
-    /// The volume that it can restore while no vertex moves farther than `way`, were it to move along its
-    /// normal.
+    double strength = 0;  ///< Σ s room² |∂V/∂p|²: 0 for a patch that cannot change the volume
+    double farthest = 0;  ///< the largest s room |∂V/∂p|
+    /// The volume that it can restore while no vertex moves farther than `way`, or than its room leaves of
+    /// that, were it to move along its normal.
     double capacity(double way) const { return farthest > 0 ? way * strength / farthest : 0; }
   };
   /// `room` as in restore().

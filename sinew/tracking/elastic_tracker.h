@@ -75,7 +75,7 @@ class ElasticTracker {
 
   /// As SkinTracker::leave_room, after the last step.
   void leave_room(std::span<const Vec3f> positions, ElasticState& state, std::span<float> room) const {
-    tracker_.leave_room(positions, state.tracking, room);
+    tracker_.leave_room(positions, state.tracking, room, true);
   }
 
   const SkinTracker& tracker() const { return tracker_; }

@@ -295,13 +295,13 @@ void SkinTracker::track(std::span<const Affine3d> posed_from_rest, TrackingScrat
   }
 }
 
-void SkinTracker::leave_room(std::span<const Vec3f> positions, TrackingScratch& s,
-                             std::span<float> room) const {
+void SkinTracker::leave_room(std::span<const Vec3f> positions, TrackingScratch& s, std::span<float> room,
+                             bool bones_have_moved) const {
   assert(positions.size() == vertex_.size() && room.size() == vertex_.size());
   for (std::size_t i = 0; i < vertex_.size(); ++i) s.now[i] = positions[vertex_[i]];
   const Frame frame(*this, s);
   parallel_blocks(s.blocks.size(), 4, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t b = begin; b < end; ++b) frame.find_touch(b);
+    for (std::size_t b = begin; b < end; ++b) frame.find_touch(b, bones_have_moved);
   });
   for (std::size_t i = 0; i < tracked_; ++i) {
     float& left = room[vertex_[i]];

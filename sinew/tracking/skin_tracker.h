@@ -96,7 +96,9 @@ class SkinTracker {
 
   /// After track(), with its positions: lowers `room`, one entry per rest vertex, for those that lie near
   /// skin of other parts that they face, to 0 for those in contact.
-  void leave_room(std::span<const Vec3f> positions, TrackingScratch& scratch, std::span<float> room) const;
+  void leave_room(std::span<const Vec3f> positions, TrackingScratch& scratch, std::span<float> room) const {
+    leave_room(positions, scratch, room, false);
+  }
 
   const FieldSet& fields() const { return *fields_; }
   const TrackingOptions& options() const { return options_; }
@@ -110,6 +112,8 @@ class SkinTracker {
   static constexpr std::size_t kBlock = 64;
   using Segment = std::array<Vec3f, 2>;
 
+  void leave_room(std::span<const Vec3f> positions, TrackingScratch& scratch, std::span<float> room,
+                  bool bones_have_moved) const;
   /// Puts fields, bones and joints where the transforms carry them.
   void pose(std::span<const Affine3d> posed_from_rest, TrackingScratch& scratch) const;
   /// The blocks that have vertices of rings of this one's, itself included.

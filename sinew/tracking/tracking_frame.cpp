@@ -180,12 +180,15 @@ float SkinTracker::Frame::folded(std::size_t i, const Probe& p) const {
   return p.pressed * smooth_step(kShallow, kInside, p.all.value - s_.target[i]);
 }
 
-void SkinTracker::Frame::find_touch(std::size_t b) const {
+void SkinTracker::Frame::find_touch(std::size_t b, bool bones_have_moved) const {
   const std::size_t begin = b * kBlock, end = std::min(begin + kBlock, t_.tracked_);
   find_fields(b);
   const TrackingScratch::Block& block = s_.blocks[b];
   for (std::size_t i = begin; i < end; ++i) {
+    s_.next_beta[i] = 0;
     s_.present[i] = present_fields(block, s_.now[i]);
+    if (std::popcount(s_.present[i]) < 2 || !s_.posed[t_.own_[i]].usable) continue;
+    if (bones_have_moved) find_sliding(i);
     s_.next_beta[i] = touch(block, i);
   }
 }
@@ -193,32 +196,35 @@ void SkinTracker::Frame::find_touch(std::size_t b) const {
 float SkinTracker::Frame::touch(const TrackingScratch::Block& block, std::size_t i) const {
   const std::uint16_t own = t_.own_[i];
   const Vec3f& at = s_.now[i];
-  if (std::popcount(s_.present[i]) < 2 || !s_.posed[own].usable) return 0;
   const FieldSample mine = s_.posed[own].sample(at);
-  find_sliding(i);
-  float most = std::min(folded(i, probe(block, i, at)) / kNearFold, 1.0f);
+  float most = 0, pressed = 0, all = mine.value;
+  const FieldNeighbour* const entries = t_.neighbours_.entries.data();
+  const FieldNeighbour* const last = entries + t_.neighbours_.starts[i + 1];
   for (std::uint64_t left = s_.present[i]; left != 0; left &= left - 1) {
     const std::uint16_t field = block.fields[static_cast<std::size_t>(std::countr_zero(left))];
     if (field == own) continue;
     const FieldSample other = s_.posed[field].sample(at);
     float apart = mine.value - other.value;
     if (!(other.value > 0) || apart > gap_ + kRoomy) continue;
-    float meets = 1 - smooth_step(kBetween, kBeside, gradient_cosine(mine.gradient, other.gradient));
-    if (meets == 0) continue;
-    const auto first = t_.neighbours_.entries.begin() + t_.neighbours_.starts[i];
-    const auto last = t_.neighbours_.entries.begin() + t_.neighbours_.starts[i + 1];
-    const auto neighbour =
-        std::find_if(first, last, [&](const FieldNeighbour& n) { return n.field == field; });
+    const FieldNeighbour* neighbour = entries + t_.neighbours_.starts[i];
+    while (neighbour != last && neighbour->field != field) ++neighbour;
+    float meets;
     if (neighbour != last) {
-      const float slides = s_.slides[static_cast<std::size_t>(neighbour - t_.neighbours_.entries.begin())];
+      const float slides = s_.slides[static_cast<std::size_t>(neighbour - entries)];
       neighbour_side(*neighbour, slides, mine, other, at, apart);
-      meets *= 1 - slides;
+      meets = 1 - slides;
+      all = std::max(all, neighbour->damping * other.value);
     } else {
-      meets *= faced(i, field);
+      meets = faced(i, field);
+      all = std::max(all, meets * other.value);
     }
-    most = std::max(most, meets * (1 - smooth_step(kTight, kRoomy, apart - gap_)));
+    if (meets == 0) continue;
+    pressed = std::max(pressed, meets * (1 - smooth_step(kTight, kLoose, apart - gap_)));
+    const float between = 1 - smooth_step(kBetween, kBeside, gradient_cosine(mine.gradient, other.gradient));
+    most = std::max(most, meets * between * (1 - smooth_step(kTight, kRoomy, apart - gap_)));
   }
-  return most;
+  const float fold = pressed * smooth_step(kShallow, kInside, all - s_.target[i]);
+  return std::max(most, std::min(fold / kNearFold, 1.0f));
 }
 
 void SkinTracker::Frame::project(std::size_t b, int times) const {

@@ -37,8 +37,9 @@ class SkinTracker::Frame {
   /// field is.
   void settle(std::size_t b, int times, std::span<Vec3f> normals) const;
 
-  /// Says how near vertices are to other parts' skin that faces them, into `next_beta`: 1 at a contact.
-  void find_touch(std::size_t b) const;
+  /// Says how near vertices are to other parts' skin that faces them, into `next_beta`: 1 at a contact. Bones
+  /// have moved when start() was not called for all vertices in this frame.
+  void find_touch(std::size_t b, bool bones_have_moved) const;
 
   /// Brings active vertices to their own side, then up to `times` steps towards their iso-value.
   void project(std::size_t b, int times) const;
@@ -105,7 +106,8 @@ class SkinTracker::Frame {
   /// 1 for a vertex that lies between its own part and another, 0 for one on the outside.
   float folded(std::size_t i, const Probe& p) const;
 
-  /// 1 where a vertex lies against skin of another part that it faces, 0 where there is room.
+  /// 1 where a vertex lies against skin of another part that it faces, or in a fold; 0 where there is room.
+  /// As if all fields were joined by unions.
   float touch(const TrackingScratch::Block& block, std::size_t i) const;
 
   bool past_bone(std::size_t i, const Probe& p) const;

@@ -388,7 +388,7 @@ TEST(VolumeLayer, SaysWhatDoesNotHold) {
       message(R"("joints": [{"joint": "*", "profile": [{"along": 0.3}, {"along": 0.2}]}])").find("joints: 0"),
       std::string::npos);
   EXPECT_NE(message(R"("preset": "bone")").find("rubber"), std::string::npos);
-  EXPECT_NE(message(R"("strength": 2)").find("strength"), std::string::npos);
+  EXPECT_NE(message(R"("strength": 5)").find("strength"), std::string::npos);
 }
 
 TEST(VolumeLayer, IdleWithoutFreeSkin) {

@@ -222,10 +222,10 @@ TEST(VolumePatch, AbilityIsWhatTheDerivativesAddUpTo) {
         mean += surface.rest_area[v.vertex] / static_cast<double>(request.vertices.size());
       const std::vector<Vec3d> derivative = reference::volume_derivative(request.deformed, surface.triangles);
       for (const VolumePatch::Vertex& v : request.vertices) {
-        const double sigma = v.freedom * (seed == 0 ? 1.0 : static_cast<double>(request.room[v.vertex]));
-        const double s = sigma * sigma * mean / surface.rest_area[v.vertex];
-        strength += s * derivative[v.vertex].squaredNorm();
-        farthest = std::max(farthest, s * derivative[v.vertex].norm());
+        const double room = seed == 0 ? 1.0 : static_cast<double>(request.room[v.vertex]);
+        const double s = v.freedom * v.freedom * mean / surface.rest_area[v.vertex];
+        strength += s * room * room * derivative[v.vertex].squaredNorm();
+        farthest = std::max(farthest, s * room * derivative[v.vertex].norm());
       }
       const VolumePatch::Ability ability =
           surface.patch(request.vertices).ability(request.deformed, request.room);

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace sinew::reference {
 
@@ -170,6 +172,31 @@ std::vector<CellVolume> cell_volumes(const ClosedSurface& surface,
   std::vector<CellVolume> result;
   for (const auto& [key, cell] : cells) result.push_back({key.first, key.second, cell.prisms, cell.bridges});
   return result;
+}
+
+void settle_losses(std::span<const Triangle> triangles, std::span<const std::uint32_t> cell_of_vertex,
+                   std::span<double> losses) {
+  std::set<std::pair<std::uint32_t, std::uint32_t>> neighbours;
+  for (const Triangle& f : triangles)
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j)
+        if (cell_of_vertex[f[i]] != cell_of_vertex[f[j]])
+          neighbours.insert({cell_of_vertex[f[i]], cell_of_vertex[f[j]]});
+  for (int time = 0; time < 4; ++time) {
+    const std::vector<double> before(losses.begin(), losses.end());
+    const auto offer = [&](std::uint32_t from, std::uint32_t to) {
+      double others = 0;
+      for (const auto& [a, b] : neighbours)
+        if (a == from && before[a] * before[b] < 0) others += std::abs(before[b]);
+      return std::abs(before[from] * before[to]) / others;
+    };
+    for (const auto& [a, b] : neighbours)
+      if (before[a] > 0 && before[b] < 0) {
+        const double settled = std::min(offer(a, b), offer(b, a));
+        losses[a] -= settled;
+        losses[b] += settled;
+      }
+  }
 }
 
 }  // namespace sinew::reference

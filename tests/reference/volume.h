@@ -42,4 +42,10 @@ std::vector<CellVolume> cell_volumes(const ClosedSurface& surface,
                                      std::span<const std::uint32_t> anchor_of_vertex,
                                      std::span<const Vec3d> points, std::span<const Vec3d> anchors);
 
+/// Four times: each two cells with a triangle in common, of which one has lost and the other gained, settle
+/// the smaller of what they offer each other. A cell offers what it has, divided among such neighbours by
+/// what those have.
+void settle_losses(std::span<const Triangle> triangles, std::span<const std::uint32_t> cell_of_vertex,
+                   std::span<double> losses);
+
 }  // namespace sinew::reference
