@@ -6,7 +6,9 @@
 #include <sinew/character/performer.h>
 #include <sinew/character/recipe.h>
 #include <sinew/core/file.h>
+#include <sinew/geometry/volume.h>
 #include <sinew/models/models.h>
+
 #include "tests/support/sanitized.h"
 
 namespace sinew {
@@ -28,6 +30,28 @@ TEST(ExampleRecipes, FitTheCharactersTheyAreFor) {
   if (test::kSanitized) GTEST_SKIP() << "making the mannequin takes minutes here";
   EXPECT_EQ(muscles_of("biceps.json", "arm", 2500), 1u);
   EXPECT_EQ(muscles_of("mannequin_muscles.json", "mannequin", 6866), 4u);
+}
+
+TEST(ExampleRecipes, KeepVolumes) {
+  if (test::kSanitized) GTEST_SKIP() << "making the mannequin takes minutes here";
+  const std::pair<const char*, const char*> recipes[] = {{"volume_biceps.json", "arm"},
+                                                         {"volume_rolls.json", "mannequin"},
+                                                         {"volume_rubber.json", "tube"},
+                                                         {"volume_pulp.json", "hand"}};
+  for (const auto& [recipe, model] : recipes) {
+    const auto path = std::filesystem::path(SINEW_SOURCE_DIR) / "examples/recipes" / recipe;
+    const Scene scene = make_model(model, {6866, {}}).scene;
+    const auto character = Character::make(scene, read_recipe(path));
+    Performer performer(character);
+    const double rest = enclosed_volume({character->rest(), character->triangles()});
+    for (int frame = 0; frame <= 20; ++frame) {
+      Pose pose = character->rest_pose();
+      sample_clip(scene.clips[0], 0.03 * frame * scene.clips[0].duration(), pose);
+      performer.perform(pose);
+    }
+    const double now = enclosed_volume({performer.welded_positions(), character->triangles()});
+    EXPECT_NEAR(now / rest, 1, 1e-6) << recipe;
+  }
 }
 
 }  // namespace

@@ -206,6 +206,21 @@ TEST_F(Cli, RecipeVerbListsFields) {
   EXPECT_EQ(nlohmann::json::parse(sinew("recipe --json").out)["layers"].size(), layer_methods().size());
 }
 
+TEST_F(Cli, RecipeVerbDrawsProfiles) {
+  const std::string rolls = std::string(SINEW_SOURCE_DIR) + "/examples/recipes/volume_rolls.json";
+  ASSERT_EQ(sinew("recipe --profiles " + rolls + " -o " + path("rolls.svg")).exit_code, 0);
+  const std::vector<std::byte> bytes = read_file(path("rolls.svg"));
+  const std::string_view svg = as_text(bytes);
+  for (const char* text : {"<svg", "waist", "other joints"})
+    EXPECT_NE(svg.find(text), std::string_view::npos) << text;
+  write_file(path("plain.json"), R"({"layers": ["dqs"]})");
+  const Outcome plain = sinew("recipe --profiles " + path("plain.json") + " -o " + path("plain.svg"));
+  EXPECT_NE(plain.exit_code, 0);
+  EXPECT_NE(plain.err.find("no volume layer"), std::string::npos) << plain.err;
+  EXPECT_FALSE(std::filesystem::exists(path("plain.svg")));
+  EXPECT_NE(sinew("recipe --profiles " + rolls).err.find("--output"), std::string::npos);
+}
+
 TEST_F(Cli, RealCharactersBakeAndValidate) {
   for (const char* name : {"human.glb", "fox.glb", "rigged_figure.glb"}) {
     const auto file = test::asset(name);

@@ -126,6 +126,19 @@ TEST_F(RenderFieldsCli, EveryFrameHasItsOwnContact) {
             (std::vector<bool>{true, true, false}));
 }
 
+TEST_F(RenderFieldsCli, FreedomIsWhereTheProfileIs) {
+  // Held skin is blue on the scale; a muscle at the joint leaves the half behind it held.
+  write_file(path("muscle.json"), R"({"layers": ["lbs", {"method": "volume", "preset": "muscle"}]})");
+  const std::string muscle = kTube + "--recipe " + path("muscle.json");
+  const auto held = [&](const std::string& color) {
+    return share(picture(muscle + " --color " + color), is_blue);
+  };
+  EXPECT_GT(held("freedom:upper"), held("clay") + 0.05);
+  EXPECT_GE(held("freedom:upper"), held("freedom"));
+  expect_failure(kTube + "--skin dqs --color freedom -o " + path("a.png"), "no volume layer");
+  expect_failure(muscle + " --color freedom:nobody -o " + path("a.png"), "no joint of that name");
+}
+
 TEST_F(RenderFieldsCli, ContactBesideAMethodWithoutIt) {
   const std::string bent = kTube + "--pose upper=0,0,130 --compare ";
   const Image pair = picture(bent + "dqs,implicit --color contact");
