@@ -86,6 +86,8 @@ std::shared_ptr<const Character> Character::make(const Scene& scene, const Recip
     character->layers_.push_back(method->make_layer(*options, *character));
     if (const std::string reason = character->layers_.back()->idle_because(); !reason.empty())
       character->warnings_.push_back(fmt::format("layer '{}' does nothing: {}", layer.method, reason));
+    for (const std::string& note : character->layers_.back()->notes())
+      character->warnings_.push_back(fmt::format("layer '{}': {}", layer.method, note));
   }
   for (const LayerMaker& make_layer : own_layers) character->layers_.push_back(make_layer(*character));
   return character;
@@ -143,6 +145,7 @@ void Character::add_mesh(const Scene& scene, std::size_t mesh_index, const Recip
     const auto width = static_cast<std::size_t>(std::max(attribute.width, 1));
     std::vector<float>& painted = painted_[attribute.name];
     painted.resize(rest_.size(), 0);
+    painted_meshes_[attribute.name].push_back(mesh_index);
     std::vector<bool> seen(mesh.weld.size(), false);
     for (std::size_t v = 0; v < mesh.weld.welded_of_vertex.size() && v * width < attribute.values.size();
          ++v) {
@@ -216,6 +219,12 @@ void Character::set_normal_signs(const Scene& scene) {
       if (normals[mesh.slot_group[s]].dot(file_normal) < 0) meshes_[m].slot_sign[s] = -1.0f;
     }
   }
+}
+
+bool Character::is_painted(std::string_view attribute, std::size_t mesh) const {
+  const auto found = painted_meshes_.find(attribute);
+  return found != painted_meshes_.end() &&
+         std::find(found->second.begin(), found->second.end(), mesh) != found->second.end();
 }
 
 std::span<const float> Character::painted(std::string_view attribute) const {

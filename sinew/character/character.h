@@ -69,6 +69,8 @@ class Character {
   /// "_RIGID", per welded vertex (the largest of those welded; finite), 0 for meshes without it. Empty when
   /// no mesh has it.
   std::span<const float> painted(std::string_view attribute) const;
+  /// Whether the mesh of that number has such an attribute.
+  bool is_painted(std::string_view attribute, std::size_t mesh) const;
   /// Null when the recipe wants no normals.
   const NormalSolver* normal_solver() const { return normal_solver_.get(); }
   std::size_t morph_weight_count() const { return morph_weight_count_; }
@@ -94,6 +96,7 @@ class Character {
   std::vector<Triangle> triangles_;
   SkinWeights skin_weights_;
   std::map<std::string, std::vector<float>, std::less<>> painted_;
+  std::map<std::string, std::vector<std::size_t>, std::less<>> painted_meshes_;
   std::shared_ptr<const PackedWeights> packed_weights_;
   std::unique_ptr<const NormalSolver> normal_solver_;
   std::size_t morph_weight_count_ = 0;

@@ -46,6 +46,8 @@ class Layer {
   /// Why it never does anything on its character, such as "no tail was found"; empty when it may do
   /// something.
   virtual std::string idle_because() const { return {}; }
+  /// What a user should know about it on this character, one line each, such as parts that it leaves alone.
+  virtual std::vector<std::string> notes() const { return {}; }
   /// Whether it reads LayerFrame::room.
   virtual bool wants_room() const { return false; }
   /// May be null for layers that need none.

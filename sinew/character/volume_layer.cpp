@@ -8,8 +8,11 @@
 #include <fmt/format.h>
 
 #include <sinew/character/stretch_twist_layer.h>
+#include <sinew/core/error.h>
 #include <sinew/core/parallel.h>
 #include <sinew/core/pattern.h>
+#include <sinew/core/rotation.h>
+#include <sinew/core/smooth_step.h>
 #include <sinew/geometry/segment.h>
 
 namespace sinew {
@@ -23,27 +26,8 @@ constexpr double kHinge = 30 * std::numbers::pi / 180;
 // Near a border skin loses its freedom, within this share of the limb's radius.
 constexpr double kBorder = 0.5;
 constexpr int kRoomSweeps = 8;
+constexpr std::size_t kMostNotes = 5;
 constexpr std::size_t kVerticesPerTask = 4096;
-
-/// The rotation of a transform, whatever it scales; the identity for one that flattens.
-Quatd rotation_of(const Affine3d& transform) {
-  Mat3d m = transform.linear();
-  if (m.determinant() < 0) m = -m;
-  Vec3d x = m.col(0), y = m.col(1);
-  if (!(x.norm() > 0)) return Quatd::Identity();
-  x.normalize();
-  y -= x.dot(y) * x;
-  if (!(y.norm() > 0)) return Quatd::Identity();
-  y.normalize();
-  Mat3d rotation;
-  rotation << x, y, x.cross(y);
-  return Quatd(rotation);
-}
-
-double smoothstep(double t) {
-  t = std::clamp(t, 0.0, 1.0);
-  return t * t * (3 - 2 * t);
-}
 
 /// The bones of each binding's joint and where the skin lies along them; vertices belong to the joint that
 /// moves them most.
@@ -106,24 +90,48 @@ std::vector<float> away_from_borders(const Character& character, const LimbChart
   }
   for (std::size_t v = 0; v < rest.size(); ++v) {
     const double reach = kBorder * chart.places()[v].outwards.norm();
-    if (reach > 0) result[v] = static_cast<float>(smoothstep(static_cast<double>(distance[v]) / reach));
+    if (reach > 0)
+      result[v] = static_cast<float>(smooth_step(0.0, 1.0, static_cast<double>(distance[v]) / reach));
   }
   for (const std::uint32_t v : border) result[v] = 0;
   return result;
 }
 
-/// How much of a vertex's weight is on bindings of the joints that fit the pattern.
-std::vector<float> weight_on(const Character& character, const std::string& pattern) {
+/// How much of a vertex's weight is on bindings of the joints that fit the pattern. Throws Error, prefixed
+/// with `where`, when none does.
+std::vector<float> weight_on(const Character& character, const std::string& pattern,
+                             const std::string& where) {
+  std::vector<std::uint8_t> fits(character.bindings().size(), 0);
+  for (std::size_t b = 0; b < fits.size(); ++b) {
+    const int joint = character.bindings()[b].joint;
+    fits[b] = joint >= 0 &&
+              matches_pattern(character.skeleton().joints[static_cast<std::size_t>(joint)].name, pattern);
+  }
+  if (std::find(fits.begin(), fits.end(), 1) == fits.end())
+    throw Error(fmt::format("{}: weight: no joint with skin is named '{}'", where, pattern));
   std::vector<float> result(character.rest().size(), 0);
   for (std::size_t v = 0; v < result.size(); ++v) {
     const auto bindings = character.skin_weights().row_joints(v);
     const auto values = character.skin_weights().row_values(v);
-    for (std::size_t k = 0; k < bindings.size(); ++k) {
-      const int joint = character.bindings()[bindings[k]].joint;
-      if (joint >= 0 &&
-          matches_pattern(character.skeleton().joints[static_cast<std::size_t>(joint)].name, pattern))
-        result[v] += values[k];
-    }
+    for (std::size_t k = 0; k < bindings.size(); ++k)
+      if (fits[bindings[k]]) result[v] += values[k];
+  }
+  return result;
+}
+
+/// What is painted, from 0 to 1; 1 for meshes that are not. Throws Error when none is, but for the usual
+/// name.
+std::vector<float> painted_freedom(const Character& character, const std::string& attribute) {
+  const std::span<const float> painted = character.painted(attribute);
+  if (painted.empty() && attribute != VolumeLayerOptions().freedom_attribute)
+    throw Error(fmt::format("volume: freedom_attribute: no mesh has an attribute '{}'", attribute));
+  std::vector<float> result(character.rest().size(), 1);
+  if (painted.empty()) return result;
+  for (std::size_t m = 0; m < character.meshes().size(); ++m) {
+    if (!character.is_painted(attribute, m)) continue;
+    const std::size_t first = character.meshes()[m].first_vertex;
+    for (std::size_t v = first; v < first + character.meshes()[m].weld.size(); ++v)
+      result[v] = std::clamp(painted[v], 0.0f, 1.0f);
   }
   return result;
 }
@@ -136,7 +144,7 @@ struct VolumeLayer::State : LayerState {
   std::vector<VolumeFrame> frames;
   std::vector<VolumeShares> shares;
   std::vector<double> wanted;
-  std::vector<double> determinants;  // per binding
+  std::vector<double> determinants, scales;  // per binding
   std::vector<float> room, next_room;
 };
 
@@ -151,11 +159,13 @@ VolumeLayer::VolumeLayer(const Character& character, const VolumeLayerOptions& o
 
   rings_ = one_rings(character.rest().size(), character.triangles());
   const std::vector<float> inland = away_from_borders(character, chart);
-  const std::span<const float> painted = character.painted(options.freedom_attribute);
+  const std::vector<float> painted = painted_freedom(character, options.freedom_attribute);
   freedoms_.resize(bindings.size());
   std::vector<int> parents(bindings.size(), -1);
-  for (std::uint32_t b = 0; b < bindings.size(); ++b) {
+  for (std::uint32_t b = 0; b < bindings.size(); ++b)
     rest_anchors_.push_back(joints.place(b).allFinite() ? joints.place(b) : Vec3d(Vec3d::Zero()));
+  std::vector<bool> used(options.joints.size(), false);
+  for (std::uint32_t b = 0; b < bindings.size(); ++b) {
     Hinge& hinge = hinges_.emplace_back();
     joint_of_binding_.push_back(bindings[b].joint);
     const VolumeChoice* choice = &options.choice;
@@ -163,8 +173,10 @@ VolumeLayer::VolumeLayer(const Character& character, const VolumeLayerOptions& o
     if (bindings[b].joint >= 0) {
       const Joint* joint = &character.skeleton().joints[static_cast<std::size_t>(bindings[b].joint)];
       for (std::size_t i = 0; i < options.joints.size(); ++i)
-        if (matches_pattern(joint->name, options.joints[i].joint))
+        if (matches_pattern(joint->name, options.joints[i].joint)) {
           choice = &options.joints[i].choice, where = fmt::format("volume: joints: {}", i);
+          used[i] = true;
+        }
       for (int above = joint->parent; above >= 0 && hinge.parent < 0;
            above = character.skeleton().joints[static_cast<std::size_t>(above)].parent)
         hinge.parent = joints.binding_beside(b, above);
@@ -186,16 +198,22 @@ VolumeLayer::VolumeLayer(const Character& character, const VolumeLayerOptions& o
 
     freedoms_[b] = find_freedom(chart, character.rest(), b, rule, &rings_);
     std::vector<float> weight;
-    if (!choice->weight.empty()) weight = weight_on(character, choice->weight);
+    if (!choice->weight.empty()) weight = weight_on(character, choice->weight, where);
     for (VolumePatch::Vertex& free : freedoms_[b]) {
       free.freedom *= inland[free.vertex];
-      if (!painted.empty()) free.freedom *= std::clamp(painted[free.vertex], 0.0f, 1.0f);
+      free.freedom *= painted[free.vertex];
       if (!weight.empty()) free.freedom *= weight[free.vertex];
     }
     std::erase_if(freedoms_[b], [](const VolumePatch::Vertex& free) { return !(free.freedom > 0); });
   }
   keeper_ = std::make_unique<VolumeKeeper>(MeshView{character.rest(), character.triangles()},
                                            anchor_of_vertex, rest_anchors_, freedoms_, parents);
+
+  for (std::size_t i = 0; i < used.size(); ++i)
+    if (!used[i])
+      notes_.push_back(
+          fmt::format("joints: {}: no joint with skin is named '{}'", i, options.joints[i].joint));
+  note_sheets(character);
 
   needed_.assign(bindings.size(), 0);
   for (const VolumeCells::Cell& cell : keeper_->cells().cells()) needed_[cell.anchor] = 1;
@@ -223,6 +241,21 @@ VolumeLayer::VolumeLayer(const Character& character, const VolumeLayerOptions& o
   for (const auto& [key, volume] : held) holdings_.push_back({key.first, key.second, volume});
 }
 
+void VolumeLayer::note_sheets(const Character& character) {
+  const ClosedSurface& surface = keeper_->cells().surface();
+  for (const std::uint32_t part : keeper_->sheets()) {
+    const auto first = std::find(surface.part.begin(), surface.part.end(), part) - surface.part.begin();
+    const std::uint32_t vertex = surface.triangles[static_cast<std::size_t>(first)][0];
+    std::string mesh;
+    for (const CharacterMesh& candidate : character.meshes())
+      if (candidate.first_vertex <= vertex) mesh = candidate.name;
+    if (notes_.size() < kMostNotes)
+      notes_.push_back(
+          fmt::format("mesh '{}': the part with vertex {} is a sheet or nearly so; its volume is not kept",
+                      mesh, vertex));
+  }
+}
+
 std::string VolumeLayer::idle_because() const {
   return keeper_->can_act() ? "" : "no closed part of the surface has skin that is free to move";
 }
@@ -244,6 +277,7 @@ std::unique_ptr<LayerState> VolumeLayer::make_state() const {
   state->shares = shares_;
   state->wanted.resize(keeper_->cells().cells().size());
   state->determinants.resize(hinges_.size());
+  state->scales.resize(hinges_.size());
   if (respect_contact_) state->room.resize(rings_.size()), state->next_room.resize(rings_.size());
   return state;
 }
@@ -271,15 +305,21 @@ void VolumeLayer::find_wanted(const LayerFrame& frame, State& state) const {
     keeper_->measure(frame.rest, rest_anchors_, state.scratch, state.wanted);
   else
     std::copy(keeper_->rest_volumes().begin(), keeper_->rest_volumes().end(), state.wanted.begin());
-  // Joints that are scaled hold as much more.
+  // Joints that are scaled hold as much more: a cell as its own joint says, and what other joints hold of it
+  // as they do.
   bool scaled = false;
   for (std::size_t b = 0; b < hinges_.size(); ++b) {
     state.determinants[b] = frame.posed_from_rest[b].linear().determinant();
+    state.scales[b] = std::cbrt(std::abs(state.determinants[b]));
     scaled |= std::abs(state.determinants[b] - 1) > 1e-5;
   }
   if (!scaled) return;
+  const std::span<const VolumeCells::Cell> cells = keeper_->cells().cells();
+  for (std::size_t c = 0; c < cells.size(); ++c) state.wanted[c] *= state.determinants[cells[c].anchor];
   for (const Holding& holding : holdings_)
-    state.wanted[holding.cell] += (state.determinants[holding.binding] - 1) * holding.volume;
+    state.wanted[holding.cell] +=
+        (state.determinants[holding.binding] - state.determinants[cells[holding.cell].anchor]) *
+        holding.volume;
 }
 
 void VolumeLayer::find_frame(std::size_t binding, const LayerFrame& frame, State& state) const {
@@ -293,28 +333,32 @@ void VolumeLayer::find_frame(std::size_t binding, const LayerFrame& frame, State
   const Vec3d first = (before.linear() * hinge.before).stableNormalized();
   const Vec3d second = (behind.linear() * hinge.behind).stableNormalized();
   Vec3d along = (1 - hinge.bone) * first + hinge.bone * second;
-  // Folded flat, or one of the two is not there.
+  Quatd turn = has_parent ? rotation_of(behind) * rotation_of(before).conjugate() : Quatd::Identity();
+  if (turn.w() < 0) turn.coeffs() = -turn.coeffs();
+  // Folded flat, where the middle of both bones is across them; or one of the two is not there.
+  if (along.norm() < 1e-3) along = turn.vec().cross(first);
   if (along.norm() < 1e-3) along = second.squaredNorm() > 0 ? second : first;
   if (along.norm() < 1e-3) along = Vec3d::UnitX();
   along.normalize();
-  // The axis of the turn from the bone before to the one behind, across `along`; its length is the sine of
-  // half the angle.
-  Quatd turn = has_parent ? rotation_of(behind) * rotation_of(before).conjugate() : Quatd::Identity();
-  if (turn.w() < 0) turn.coeffs() = -turn.coeffs();
-  Vec3d axis = turn.vec() - along.dot(turn.vec()) * along;
-  const double bend = 2 * std::asin(std::min(1.0, axis.norm()));
-  // Without a bend the hinge could be anywhere across the bone: there it is one that goes with the joint.
-  const double known = smoothstep(bend / kHinge);
+  // The hinge: the axis of the turn from the bone before to the one behind, across `along`; its length is the
+  // sine of half the angle. Without a bend it could be anywhere; there it is one that goes with the joint. It
+  // is a line without a direction: between the two go the doubled angles.
+  const Vec3d axis = turn.vec() - along.dot(turn.vec()) * along;
+  const double known = smooth_step(0.0, kHinge, 2 * std::asin(std::min(1.0, axis.norm())));
   Vec3d usual = behind.linear() * hinge.across;
   usual -= along.dot(usual) * along;
-  usual = usual.norm() > 1e-6 ? usual.normalized() : along.unitOrthogonal();
-  if (axis.norm() > 0) axis.normalize();
-  axis = known * (axis.dot(usual) < 0 ? -axis : axis) + (1 - known) * usual;
-  axis = axis.norm() > 1e-6 ? axis.normalized() : usual;
-  result.axes << along, axis, along.cross(axis);
+  usual = usual.norm() > 1e-6 * behind.linear().norm() ? usual.normalized() : along.unitOrthogonal();
+  const Vec3d beside = along.cross(usual);
+  const double twice = 2 * std::atan2(axis.dot(beside), axis.dot(usual));
+  const double x = known * std::cos(twice) + 1 - known, y = known * std::sin(twice);
+  const double angle = std::atan2(y, x) / 2;
+  const Vec3d line = std::cos(angle) * usual + std::sin(angle) * beside;
+  result.axes << along, line, along.cross(line);
+  // Where the two lines cancel each other out, so does what tells hinge and across apart.
+  const double told = known * std::hypot(x, y);
   const VolumeShares& shares = shares_[binding];
   const double mean = (shares[1] + shares[2]) / 2;
-  state.shares[binding] = {shares[0], mean + known * (shares[1] - mean), mean + known * (shares[2] - mean)};
+  state.shares[binding] = {shares[0], mean + told * (shares[1] - mean), mean + told * (shares[2] - mean)};
 }
 
 void VolumeLayer::deform(const LayerFrame& frame, LayerState* state, std::span<Vec3f> positions) const {
@@ -326,9 +370,9 @@ void VolumeLayer::deform(const LayerFrame& frame, LayerState* state, std::span<V
     s.anchors[b] = frame.posed_from_rest[b] * rest_anchors_[b];
     find_frame(b, frame, s);
   }
-  keeper_->keep(
-      {s.anchors, s.frames, s.shares, strengths_, s.wanted, find_room(frame, s), limits_, kTolerance},
-      s.scratch, positions);
+  keeper_->keep({s.anchors, s.frames, s.shares, strengths_, s.wanted, find_room(frame, s), s.scales, limits_,
+                 kTolerance},
+                s.scratch, positions);
 }
 
 std::unique_ptr<LayerOptions> make_volume_options() {

@@ -65,7 +65,8 @@ class VolumeLayer : public Layer {
   VolumeLayer(const Character& character, const VolumeLayerOptions& options);
 
   std::string idle_because() const override;
-  bool wants_room() const override { return respect_contact_; }
+  std::vector<std::string> notes() const override { return notes_; }
+  bool wants_room() const override { return respect_contact_ && keeper_->can_act(); }
   std::unique_ptr<LayerState> make_state() const override;
   void deform(const LayerFrame& frame, LayerState* state, std::span<Vec3f> positions) const override;
 
@@ -92,6 +93,7 @@ class VolumeLayer : public Layer {
 
   /// The frame's room, fading out towards contacts over a few rings: skin must not shear beside them.
   std::span<const float> find_room(const LayerFrame& frame, State& state) const;
+  void note_sheets(const Character& character);
   void find_wanted(const LayerFrame& frame, State& state) const;
   void find_frame(std::size_t binding, const LayerFrame& frame, State& state) const;
 
@@ -105,6 +107,7 @@ class VolumeLayer : public Layer {
   std::vector<Holding> holdings_;
   std::vector<std::vector<VolumePatch::Vertex>> freedoms_;  // per binding
   std::vector<int> joint_of_binding_;
+  std::vector<std::string> notes_;
   OneRings rings_;
   bool has_morphs_ = false;
   bool respect_contact_ = true;

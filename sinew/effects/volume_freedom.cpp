@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/smooth_step.h>
 
 namespace sinew {
 
@@ -18,11 +19,6 @@ constexpr double kEvened = 0.15;  // radii of the limb over which jumps are even
 constexpr double kMostSweeps = 60;
 constexpr double kLeastSpread = 1e-3;  // less does not spread farther
 constexpr double kSoftest = 0.9;       // quantile of the distance from the bone that is free altogether
-
-double smoothstep(double t) {
-  t = std::clamp(t, 0.0, 1.0);
-  return t * t * (3 - 2 * t);
-}
 
 /// The distance from the bone at which skin is as free as it can be.
 double softest_distance(const LimbChart& chart, std::span<const JointPlace> around) {
@@ -51,7 +47,8 @@ double within(std::span<const FreedomRule::Ball> region, const Vec3d& at) {
   if (region.empty()) return 1;
   double most = 0;
   for (const FreedomRule::Ball& ball : region)
-    if (ball.radius > 0) most = std::max(most, smoothstep(1 - (at - ball.centre).norm() / ball.radius));
+    if (ball.radius > 0)
+      most = std::max(most, smooth_step(0.0, 1.0, 1 - (at - ball.centre).norm() / ball.radius));
   return most;
 }
 
@@ -126,7 +123,7 @@ double SwellProfile::operator()(double along) const {
 }
 
 double freedom_along(const FreedomRule& rule, double along) {
-  return rule.profile.empty() ? smoothstep(1 - std::abs(along)) : rule.profile(along);
+  return rule.profile.empty() ? smooth_step(0.0, 1.0, 1 - std::abs(along)) : rule.profile(along);
 }
 
 std::vector<VolumePatch::Vertex> find_freedom(const LimbChart& chart, std::span<const Vec3f> rest,

@@ -15,6 +15,10 @@ namespace {
 constexpr std::size_t kVerticesPerTask = 8192;
 // Of the largest patch of the part: what has less can restore nothing.
 constexpr double kLeastStrength = 1e-9;
+// Fans against the part's own area, and volume against its area to the power of 1½ (a ball has 0.094): what
+// has more, or less, is a sheet.
+constexpr double kMostHole = 0.5;
+constexpr double kLeastVolume = 0.002;
 constexpr int kSpreadSweeps = 24;
 constexpr int kSettleSweeps = 4;
 
@@ -70,9 +74,11 @@ VolumeKeeper::VolumeKeeper(const MeshView& rest, std::span<const std::uint32_t> 
     }
   for (std::size_t c = 0; c < cell_count; ++c) {
     patches_.emplace_back(surface.triangles, incidence, areas, vertices[c]);
-    abilities_.push_back(patches_[c].ability(points, {}));
+    areas_.push_back(patches_[c].areas(points));
+    abilities_.push_back(patches_[c].ability(areas_[c], {}));
   }
   find_neighbours();
+  find_sheets(points);
   find_payers(parents);
   find_rounds();
 }
@@ -90,16 +96,35 @@ void VolumeKeeper::find_neighbours() {
   }
 }
 
+void VolumeKeeper::find_sheets(std::span<const Vec3d> points) {
+  const ClosedSurface& surface = cells_.surface();
+  std::vector<double> volume(cells_.part_count(), 0), own(volume), fans(volume);
+  for (std::size_t c = 0; c < rest_volumes_.size(); ++c) volume[cells_.cells()[c].part] += rest_volumes_[c];
+  for (std::size_t t = 0; t < surface.triangles.size(); ++t) {
+    const Triangle& f = surface.triangles[t];
+    const double area = (points[f[1]] - points[f[0]]).cross(points[f[2]] - points[f[0]]).norm() / 2;
+    (t < surface.triangle_count ? own : fans)[surface.part[t]] += area;
+  }
+  for (std::uint32_t part = 0; part < volume.size(); ++part)
+    if (fans[part] > kMostHole * own[part] ||
+        std::abs(volume[part]) < kLeastVolume * std::pow(own[part] + fans[part], 1.5))
+      sheets_.push_back(part);
+}
+
 void VolumeKeeper::find_payers(std::span<const int> parents) {
   const std::span<const VolumeCells::Cell> cells = cells_.cells();
   std::vector<double> strongest(cells_.part_count(), 0);
-  std::vector<std::uint32_t> last_resort(cells_.part_count(), VolumeCells::kNone);
+  last_resorts_.assign(cells_.part_count(), VolumeCells::kNone);
+  const auto is_sheet = [&](std::uint32_t c) {
+    return std::binary_search(sheets_.begin(), sheets_.end(), cells[c].part);
+  };
   for (std::uint32_t c = 0; c < cells.size(); ++c)
-    if (abilities_[c].strength > strongest[cells[c].part]) {
+    if (!is_sheet(c) && abilities_[c].strength > strongest[cells[c].part]) {
       strongest[cells[c].part] = abilities_[c].strength;
-      last_resort[cells[c].part] = c;
+      last_resorts_[cells[c].part] = c;
     }
   const auto can_pay = [&](std::uint32_t c) {
+    if (is_sheet(c)) return false;
     return abilities_[c].strength > 0 && abilities_[c].strength >= kLeastStrength * strongest[cells[c].part];
   };
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> payer_of;  // by part and anchor
@@ -107,7 +132,7 @@ void VolumeKeeper::find_payers(std::span<const int> parents) {
     if (can_pay(c)) payer_of[{cells[c].part, cells[c].anchor}] = c;
   can_act_ = !payer_of.empty();
   for (std::uint32_t c = 0; c < cells.size(); ++c) {
-    std::uint32_t payer = last_resort[cells[c].part];
+    std::uint32_t payer = last_resorts_[cells[c].part];
     std::size_t steps = 0;
     for (int anchor = static_cast<int>(cells[c].anchor); anchor >= 0 && steps <= parents.size();
          anchor = parents[static_cast<std::size_t>(anchor)], ++steps) {
@@ -218,17 +243,15 @@ void VolumeKeeper::spread_losses(const VolumeDemand& demand, VolumeScratch& scra
   const std::size_t count = losses.size();
   const std::span<double> capacities = std::span(scratch.volumes).first(count);
   const std::span<double> change = std::span(scratch.volumes).last(count);
-  for (std::size_t c = 0; c < count; ++c)
-    capacities[c] = payers_[c] == c ? abilities_[c].capacity(demand.limits[cells_.cells()[c].anchor]) : 0;
-  // Patches are at rest what they are posed, nearly, unless there is no room for them.
-  if (!demand.room.empty())
-    parallel_blocks(count, 1, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t c = begin; c < end; ++c)
-        if (payers_[c] == c)
-          capacities[c] = patches_[c]
-                              .ability(scratch.points, demand.room)
-                              .capacity(demand.limits[cells_.cells()[c].anchor]);
-    });
+  // By the areas at rest, in every frame: posed ones hardly differ, and it must not change with the first
+  // contact.
+  for (std::size_t c = 0; c < count; ++c) {
+    const std::uint32_t anchor = cells_.cells()[c].anchor;
+    const double scale = demand.scales.empty() ? 1 : demand.scales[anchor];
+    const VolumePatch::Ability ability =
+        demand.room.empty() ? abilities_[c] : patches_[c].ability(areas_[c], demand.room);
+    capacities[c] = payers_[c] == c ? ability.capacity(demand.limits[anchor]) * scale * scale * scale : 0;
+  }
   for (int sweep = 0; sweep < kSpreadSweeps; ++sweep) {
     std::fill(change.begin(), change.end(), 0.0);
     bool any = false;
@@ -245,7 +268,7 @@ void VolumeKeeper::spread_losses(const VolumeDemand& demand, VolumeScratch& scra
         change[c] -= handed;
       }
     }
-    if (!any) return;
+    if (!any) break;
     for (std::size_t c = 0; c < count; ++c) losses[c] += change[c];
   }
   // What is still too much the whole part bears.
@@ -265,12 +288,6 @@ void VolumeKeeper::spread_losses(const VolumeDemand& demand, VolumeScratch& scra
   }
 }
 
-double VolumeKeeper::usual_strength(std::size_t cell, double wanted) const {
-  // Strengths are areas times areas.
-  const double scale = wanted / rest_volumes_[cell];
-  return scale > 0 && std::isfinite(scale) ? abilities_[cell].strength * std::pow(scale, 4.0 / 3) : 0;
-}
-
 void VolumeKeeper::keep_points(const VolumeDemand& demand, VolumeScratch& scratch) const {
   const std::span<const VolumeCells::Cell> cells = cells_.cells();
   assert(demand.wanted.size() == cells.size());
@@ -285,23 +302,35 @@ void VolumeKeeper::keep_points(const VolumeDemand& demand, VolumeScratch& scratc
   for (std::size_t c = 0; c < cells.size(); ++c) {
     part_volumes[cells[c].part] += demand.wanted[c];
     const double loss = (volumes[c] - demand.wanted[c]) * demand.strengths[cells[c].anchor];
-    if (payers_[c] != VolumeCells::kNone) losses[payers_[c]] += loss;
+    if (payers_[c] != VolumeCells::kNone && std::isfinite(loss)) losses[payers_[c]] += loss;
   }
   settle_losses(losses, std::span(scratch.volumes).last(cells.size()));
   if (!demand.limits.empty()) spread_losses(demand, scratch, losses);
+  const auto restore = [&](std::uint32_t c, double loss) {
+    const std::uint32_t anchor = cells[c].anchor;
+    const double scale = demand.scales.empty() ? 1 : demand.scales[anchor];
+    const std::span<double> memory =
+        std::span(scratch.patches).subspan(scratch_starts_[c], patches_[c].scratch_size());
+    // Strengths are areas times areas.
+    return patches_[c].restore(loss, demand.frames[anchor], demand.shares[anchor], demand.room, memory,
+                               scratch.points, abilities_[c].strength * std::pow(scale, 4));
+  };
+  const auto matters = [&](std::uint32_t c, double loss) {
+    return std::abs(loss) > demand.tolerance * std::abs(part_volumes[cells[c].part]);
+  };
+  const std::span<double> failed = std::span(scratch.volumes).last(cells.size());
+  std::fill(failed.begin(), failed.end(), 0.0);
   for (const std::vector<std::uint32_t>& round : rounds_)
     parallel_blocks(round.size(), 1, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) {
-        const std::uint32_t c = round[i];
-        if (!(std::abs(losses[c]) > demand.tolerance * std::abs(part_volumes[cells[c].part])) ||
-            !std::isfinite(losses[c]))
-          continue;
-        const std::span<double> memory =
-            std::span(scratch.patches).subspan(scratch_starts_[c], patches_[c].scratch_size());
-        patches_[c].restore(losses[c], demand.frames[cells[c].anchor], demand.shares[cells[c].anchor],
-                            demand.room, memory, scratch.points, usual_strength(c, demand.wanted[c]));
-      }
+      for (std::size_t i = begin; i < end; ++i)
+        if (matters(round[i], losses[round[i]]) && !restore(round[i], losses[round[i]]))
+          failed[round[i]] = losses[round[i]];
     });
+  // A patch that has vanished cannot: another one of the part does.
+  for (std::uint32_t c = 0; c < cells.size(); ++c) {
+    const std::uint32_t other = last_resorts_[cells[c].part];
+    if (failed[c] != 0 && other != c && other != VolumeCells::kNone) restore(other, failed[c]);
+  }
 }
 
 void VolumeKeeper::keep(const VolumeDemand& demand, VolumeScratch& scratch,

@@ -26,8 +26,10 @@ struct VolumeDemand {
   std::span<const double> strengths;  ///< how much of its loss an anchor's cells restore: 1 is all of it
   std::span<const double> wanted;     ///< per cell, the volume that it is to have
   std::span<const float> room;        ///< per vertex, or empty: see VolumePatch::restore
-  /// How far skin round an anchor moves at most; what its cells cannot restore within that, neighbouring
-  /// cells do, and in the end the whole part. Empty: as far as it takes.
+  /// How large the anchor's skin is against rest; empty: as large.
+  std::span<const double> scales;
+  /// How far skin round an anchor should move at most, at rest's size; what its cells cannot restore within
+  /// that, neighbouring cells do, and in the end the whole part. Empty: as far as it takes.
   std::span<const double> limits;
   /// Losses below this share of their part's volume are let be.
   double tolerance = 0;
@@ -52,6 +54,9 @@ class VolumeKeeper {
   const VolumeCells& cells() const { return cells_; }
   std::span<const double> rest_volumes() const { return rest_volumes_; }
   const VolumePatch& patch(std::size_t cell) const { return patches_[cell]; }
+  /// Parts that enclose next to nothing, or are mostly hole: sheets, whose volume means nothing. They are
+  /// left alone.
+  std::span<const std::uint32_t> sheets() const { return sheets_; }
   /// Whether any part can be kept.
   bool can_act() const { return can_act_; }
   /// Per round of patches that act at the same time, their cells.
@@ -68,6 +73,7 @@ class VolumeKeeper {
  private:
   /// Per cell, those that triangles connect it with.
   void find_neighbours();
+  void find_sheets(std::span<const Vec3d> points);
   void find_payers(std::span<const int> parents);
   void find_rounds();
   /// Where one cell has lost what its neighbour has gained, the border between them has shifted, as between
@@ -75,19 +81,20 @@ class VolumeKeeper {
   void settle_losses(std::span<double> losses, std::span<double> change) const;
   /// Hands what is more than cells can restore to their neighbours.
   void spread_losses(const VolumeDemand& demand, VolumeScratch& scratch, std::span<double> losses) const;
-  /// Of a cell's patch that is scaled so that it holds `wanted`.
-  double usual_strength(std::size_t cell, double wanted) const;
   void keep_points(const VolumeDemand& demand, VolumeScratch& scratch) const;
 
   VolumeCells cells_;
   std::vector<double> rest_volumes_;
   std::vector<VolumePatch> patches_;             // per cell
+  std::vector<std::vector<double>> areas_;       // per cell, of the patch at rest
   std::vector<VolumePatch::Ability> abilities_;  // at rest
   std::vector<std::uint32_t> payers_;            // the cell that restores a cell's loss; VolumeCells::kNone
+  std::vector<std::uint32_t> last_resorts_;      // per part, its strongest cell
   std::vector<std::size_t> scratch_starts_;      // per cell
   std::size_t scratch_size_ = 0;
   std::vector<std::vector<std::uint32_t>> rounds_;
   std::vector<std::vector<std::uint32_t>> neighbours_;
+  std::vector<std::uint32_t> sheets_;
   bool can_act_ = false;
 };
 

@@ -128,17 +128,30 @@ VolumePatch::VolumePatch(std::span<const Triangle> triangles, const Incidence& i
   }
 }
 
-VolumePatch::Ability VolumePatch::ability(std::span<const Vec3d> positions,
-                                          std::span<const float> room) const {
-  Ability ability;
+std::vector<double> VolumePatch::areas(std::span<const Vec3d> positions) const {
+  std::vector<double> areas;
   for (std::size_t i = 0; i < moving_; ++i) {
     const Vec3d& origin = positions[points_[i]];
     Vec3d area = Vec3d::Zero();
     for (std::uint32_t r = ring_starts_[i]; r + 1 < ring_starts_[i + 1]; ++r)
       area += (positions[points_[rings_[r]]] - origin).cross(positions[points_[rings_[r + 1]]] - origin);
-    const double length = area.norm() / 6, left = room.empty() ? 1 : room[points_[i]];
-    ability.strength += s_[i] * left * left * length * length;
-    ability.farthest = std::max(ability.farthest, s_[i] * left * length);
+    areas.push_back(area.norm() / 6);
+  }
+  return areas;
+}
+
+VolumePatch::Ability VolumePatch::ability(std::span<const Vec3d> positions,
+                                          std::span<const float> room) const {
+  return ability(areas(positions), room);
+}
+
+VolumePatch::Ability VolumePatch::ability(std::span<const double> areas, std::span<const float> room) const {
+  assert(areas.size() == moving_);
+  Ability ability;
+  for (std::size_t i = 0; i < moving_; ++i) {
+    const double left = room.empty() ? 1 : room[points_[i]], way = s_[i] * left * areas[i];
+    ability.strength += way * left * areas[i];
+    ability.farthest = std::max(ability.farthest, way);
   }
   return ability;
 }
@@ -150,10 +163,12 @@ bool VolumePatch::restore(double loss, const VolumeFrame& frame, const VolumeSha
   if (!std::isfinite(loss) || !std::isfinite(shares[0] + shares[1] + shares[2])) return false;
   // Seen in a mirrored frame areas have the other sign.
   if (frame.axes.determinant() < 0) loss = -loss;
+  // When every axis has from 6 to 100 % of the usual strength none has less than 2 % of all three, so none
+  // would hand anything over: no need to look at them first.
   const bool sure = room.empty() && usual_strength > 0;
   double size = load(frame, positions, scratch);
   if (!std::isfinite(size)) return false;
-  if (!sure || !move(loss, shares, room, size, 2 * kWeakAxis * usual_strength, scratch)) {
+  if (!sure || !move(loss, shares, room, size, 3 * kWeakAxis * usual_strength, usual_strength, scratch)) {
     if (sure) size = load(frame, positions, scratch);
     const std::array<double, 3> able = axis_strengths(room, scratch);
     const double all = able[0] + able[1] + able[2];
@@ -165,7 +180,7 @@ bool VolumePatch::restore(double loss, const VolumeFrame& frame, const VolumeSha
       handed_over += shares[a] - handed[a];
     }
     for (std::size_t a = 0; a < 3; ++a) handed[a] += handed_over * able[a] / all;
-    if (!move(loss, handed, room, size, 0, scratch)) return false;
+    if (!move(loss, handed, room, size, 0, std::numeric_limits<double>::infinity(), scratch)) return false;
   }
   const std::array<double*, 3> x = coordinates(scratch);
   for (std::size_t i = 0; i < moving_; ++i)
@@ -207,7 +222,7 @@ std::array<double, 3> VolumePatch::axis_strengths(std::span<const float> room,
 }
 
 bool VolumePatch::move(double loss, const VolumeShares& shares, std::span<const float> room, double size,
-                       double least_strength, std::span<double> scratch) const {
+                       double least_strength, double most_strength, std::span<double> scratch) const {
   const std::array<double*, 3> x = coordinates(scratch);
   double* const way = scratch.data() + 3 * points_.size();
   const double* free = s_.data();
@@ -227,7 +242,7 @@ bool VolumePatch::move(double loss, const VolumeShares& shares, std::span<const 
       ways.strength += way[i] * area;
       ways.farthest = std::max(ways.farthest, std::abs(way[i]));
     }
-    if (ways.strength < 36 * least_strength) return false;
+    if (ways.strength < 36 * least_strength || ways.strength > 36 * most_strength) return false;
     const double step = -6 * loss * shares[a] / ways.strength;
     // Written so that NaN, from an axis that has nothing left to move, counts, too.
     if (!(std::abs(step) * ways.farthest <= kFarthest * size)) return false;

@@ -59,8 +59,12 @@ class VolumePatch {
     /// that, were it to move along its normal.
     double capacity(double way) const { return farthest > 0 ? way * strength / farthest : 0; }
   };
-  /// `room` as in restore().
+  /// With the areas of `positions`; `room` as in restore().
   Ability ability(std::span<const Vec3d> positions, std::span<const float> room) const;
+  /// With areas found before, one per vertex of the patch: no more than a sum.
+  Ability ability(std::span<const double> areas, std::span<const float> room) const;
+  /// |∂V/∂p| of each vertex of the patch.
+  std::vector<double> areas(std::span<const Vec3d> positions) const;
 
   /// Moves the patch's vertices so that the volume changes by −loss. An axis along which the patch has hardly
   /// any area, so that little volume would need a long way, hands its share to the others, the more of it the
@@ -83,10 +87,10 @@ class VolumePatch {
   double load(const VolumeFrame& frame, std::span<const Vec3d> positions, std::span<double> scratch) const;
   /// Σ s (∂V/∂x)² of each axis.
   std::array<double, 3> axis_strengths(std::span<const float> room, std::span<double> scratch) const;
-  /// Moves the coordinates, axis by axis. False when an axis has less than the least strength, or vertices
-  /// would have to go too far.
+  /// Moves the coordinates, axis by axis. False when an axis has less or more than such a strength, or
+  /// vertices would have to go too far.
   bool move(double loss, const VolumeShares& shares, std::span<const float> room, double size,
-            double least_strength, std::span<double> scratch) const;
+            double least_strength, double most_strength, std::span<double> scratch) const;
   std::span<const std::uint32_t> ring(std::size_t i) const {
     return {rings_.data() + ring_starts_[i], ring_starts_[i + 1] - ring_starts_[i]};
   }

@@ -13,6 +13,7 @@
 
 #include <sinew/core/error.h>
 #include <sinew/core/parallel.h>
+#include <sinew/core/smooth_step.h>
 #include <sinew/geometry/embree_handles.h>
 #include <sinew/picture/strokes.h>
 
@@ -72,11 +73,6 @@ std::uint32_t pattern_place(int x, int y) {
 
 float clamp01(float x) {
   return std::clamp(x, 0.0f, 1.0f);
-}
-
-float smooth_step(float from, float to, float x) {
-  const float s = clamp01((x - from) / (to - from));
-  return s * s * (3 - 2 * s);
 }
 
 // The cosine law for a light of some width: it sets gradually behind the horizon.

@@ -6,7 +6,7 @@
 
 #include <sinew/implicit/field_set.h>
 #include <sinew/skinning/weights.h>
-#include <sinew/tracking/smooth_step.h>
+#include <sinew/tracking/gradients.h>
 
 namespace sinew {
 

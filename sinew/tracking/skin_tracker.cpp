@@ -11,7 +11,7 @@
 #include <sinew/core/error.h>
 #include <sinew/core/parallel.h>
 #include <sinew/geometry/segment.h>
-#include <sinew/tracking/smooth_step.h>
+#include <sinew/tracking/gradients.h>
 #include <sinew/tracking/tracking_frame.h>
 
 namespace sinew {

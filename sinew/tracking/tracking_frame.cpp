@@ -7,7 +7,7 @@
 #include <numbers>
 
 #include <sinew/geometry/segment.h>
-#include <sinew/tracking/smooth_step.h>
+#include <sinew/tracking/gradients.h>
 
 namespace sinew {
 
@@ -205,7 +205,7 @@ float SkinTracker::Frame::touch(const TrackingScratch::Block& block, std::size_t
     if (field == own) continue;
     const FieldSample other = s_.posed[field].sample(at);
     float apart = mine.value - other.value;
-    if (!(other.value > 0) || apart > gap_ + kRoomy) continue;
+    if (!(other.value > 0)) continue;
     const FieldNeighbour* neighbour = entries + t_.neighbours_.starts[i];
     while (neighbour != last && neighbour->field != field) ++neighbour;
     float meets;
@@ -218,7 +218,7 @@ float SkinTracker::Frame::touch(const TrackingScratch::Block& block, std::size_t
       meets = faced(i, field);
       all = std::max(all, meets * other.value);
     }
-    if (meets == 0) continue;
+    if (meets == 0 || apart > gap_ + kRoomy) continue;
     pressed = std::max(pressed, meets * (1 - smooth_step(kTight, kLoose, apart - gap_)));
     const float between = 1 - smooth_step(kBetween, kBeside, gradient_cosine(mine.gradient, other.gradient));
     most = std::max(most, meets * between * (1 - smooth_step(kTight, kRoomy, apart - gap_)));

@@ -290,7 +290,7 @@ TEST(VolumeCells, OfASymmetricTetrahedronAreEqual) {
     EXPECT_NEAR(contributed, volume * (1 - size * size * size), 1e-12) << size;
     for (const double v : measure(cells, points, anchors)) {
       if (size == 0)
-        EXPECT_NEAR(v, volume / 4, volume / 4) << "the anchors are off the middle";
+        EXPECT_TRUE(v > 0 && v < volume / 2) << "the anchors are off the middle";
       else
         EXPECT_NEAR(v, volume / 4, 1e-12) << size;
     }

@@ -38,7 +38,7 @@ struct Demand {
   std::vector<Vec3d> anchors;
   std::vector<VolumeFrame> frames;
   std::vector<VolumeShares> shares;
-  std::vector<double> strengths, wanted, limits;
+  std::vector<double> strengths, wanted, limits, scales;
   std::vector<float> room;
   double tolerance = 0;
 
@@ -59,6 +59,7 @@ struct Demand {
     demand.wanted = wanted;
     demand.room = room;
     demand.limits = limits;
+    demand.scales = scales;
     demand.tolerance = tolerance;
     return demand;
   }
@@ -749,6 +750,78 @@ TEST(VolumeKeeper, AllBearWhatIsTooMuchByWhatTheyCan) {
     if (std::abs(limb.rest[v].y() - 1.25) > 0.31) most = std::max(most, (positions[v] - posed[v]).norm());
   EXPECT_GT(most, 0.5 * little);
   EXPECT_LT(most, 0.1 * farthest_way(posed, positions));
+}
+
+TEST(VolumeKeeper, LossesGoPastNeighboursThatHaveNoRoom) {
+  const Limb limb;
+  const VolumeKeeper keeper = limb.keeper();
+  std::vector<Vec3d> posed = limb.rest;
+  for (Vec3d& p : posed)
+    if (std::abs(p.y() - 1.25) < 0.2) p.x() *= 0.8, p.z() *= 0.8;
+  Demand demand(keeper, limb.anchors);
+  demand.limits.assign(Limb::kJoints, 0.01);
+  const double rest = volume_of(keeper, limb.rest, 0);
+  // The three joints in the middle lie in contact altogether.
+  for (const Vec3d& p : limb.rest) demand.room.push_back(p.y() > 0.45 && p.y() < 2.05 ? 0.0f : 1.0f);
+  const std::vector<Vec3d> positions = kept(keeper, demand, posed);
+  EXPECT_NEAR(volume_of(keeper, positions, 0), rest, 1e-12 * rest);
+  for (std::size_t v = 0; v < posed.size(); ++v)
+    if (demand.room[v] == 0) {
+      EXPECT_LT((positions[v] - posed[v]).norm(), 1e-12) << v;
+    }
+}
+
+TEST(VolumeKeeper, RoomThatIsNotNeededChangesNothing) {
+  const Limb limb;
+  const VolumeKeeper keeper = limb.keeper();
+  const std::vector<double> angles{0, 0.5, 1.2, 0.4, 0};
+  Demand demand = limb.demand(keeper, angles);
+  demand.limits.assign(Limb::kJoints, 0.004);
+  const std::vector<Vec3d> posed = limb.bent(angles), without = kept(keeper, demand, posed);
+  // One vertex begins to touch something.
+  demand.room.assign(posed.size(), 1.0f);
+  demand.room[7] = 0.999f;
+  const std::vector<Vec3d> with = kept(keeper, demand, posed);
+  EXPECT_LT(farthest_way(with, without), 1e-3 * farthest_way(posed, without));
+}
+
+TEST(VolumeKeeper, LimitsGrowWithTheSkin) {
+  const Limb limb;
+  const VolumeKeeper keeper = limb.keeper();
+  const std::vector<double> angles{0, 0.5, 1.2, 0.4, 0};
+  Demand demand = limb.demand(keeper, angles);
+  demand.limits.assign(Limb::kJoints, 0.004);
+  const std::vector<Vec3d> posed = limb.bent(angles), plain = kept(keeper, demand, posed);
+  std::vector<Vec3d> large = posed;
+  for (Vec3d& p : large) p *= 20;
+  for (Vec3d& p : demand.anchors) p *= 20;
+  for (VolumeFrame& frame : demand.frames) frame.origin *= 20;
+  for (double& wanted : demand.wanted) wanted *= 8000;
+  demand.scales.assign(Limb::kJoints, 20.0);
+  std::vector<Vec3d> positions = kept(keeper, demand, large);
+  for (Vec3d& p : positions) p /= 20;
+  EXPECT_LT(farthest_way(positions, plain), 1e-9);
+}
+
+TEST(VolumeKeeper, SheetsAreLeftAlone) {
+  // A bent card: what is between it and a cap over its border is no volume of its own.
+  Mesh card = test::make_tube(20, 6, 0.3f, 1, false);
+  std::erase_if(card.triangles, [&](const Triangle& f) {
+    return card.positions[f[0]].x() < 0.02f || card.positions[f[1]].x() < 0.02f ||
+           card.positions[f[2]].x() < 0.02f;
+  });
+  ASSERT_GT(card.triangles.size(), 20u);
+  const std::vector<std::uint32_t> anchor_of_vertex(card.positions.size(), 0);
+  std::vector<VolumePatch::Vertex> free;
+  for (std::uint32_t v = 0; v < card.positions.size(); ++v) free.push_back({v, 1});
+  const std::vector<Vec3d> anchors{Vec3d::Zero()};
+  const std::vector<std::vector<VolumePatch::Vertex>> freedoms{free};
+  const std::vector<int> parents{-1};
+  const VolumeKeeper keeper(card.view(), anchor_of_vertex, anchors, freedoms, parents);
+  EXPECT_EQ(keeper.sheets().size(), 1u);
+  EXPECT_FALSE(keeper.can_act());
+  EXPECT_TRUE(Limb().keeper().sheets().empty());
+  EXPECT_TRUE(Limb(false).keeper().sheets().empty()) << "an open sleeve is none";
 }
 
 TEST(VolumeKeeper, WhatOneCellLosesToTheNextIsSettled) {

@@ -218,11 +218,11 @@ TEST(FieldNeighbours, JointsAnywhereAndUnusableFieldsAreHarmless) {
 }
 
 TEST(SmoothStep, IsFlatAtItsEndsAndSteepBetween) {
-  EXPECT_EQ(smooth_step(1, 3, 0), 0);
-  EXPECT_EQ(smooth_step(1, 3, 1), 0);
-  EXPECT_EQ(smooth_step(1, 3, 2), 0.5f);
-  EXPECT_EQ(smooth_step(1, 3, 3), 1);
-  EXPECT_EQ(smooth_step(1, 3, 9), 1);
+  EXPECT_EQ(smooth_step(1.0f, 3.0f, 0.0f), 0);
+  EXPECT_EQ(smooth_step(1.0f, 3.0f, 1.0f), 0);
+  EXPECT_EQ(smooth_step(1.0f, 3.0f, 2.0f), 0.5f);
+  EXPECT_EQ(smooth_step(1.0f, 3.0f, 3.0f), 1);
+  EXPECT_EQ(smooth_step(1.0f, 3.0f, 9.0f), 1);
   EXPECT_NEAR(smooth_step(1, 3, 1.02f) / 0.02f, 0, 0.02f);
   EXPECT_EQ(joint_bias_share(0.1f, 0.2f), 1);
   EXPECT_EQ(joint_bias_share(0.2f, 0.2f), 0.5f);
