@@ -1,6 +1,7 @@
 #include <sinew/character/bulge_free_layer.h>
 #include <sinew/character/curve_layer.h>
 #include <sinew/character/elastic_layer.h>
+#include <sinew/character/flesh_layer.h>
 #include <sinew/character/implicit_layer.h>
 #include <sinew/character/layer.h>
 #include <sinew/character/skin_layers.h>
@@ -36,6 +37,8 @@ constexpr LayerMethod kMethods[] = {
     {"volume",
      "constant volume: what a joint loses its skin restores, as muscle, fat or rubber, after any skin", false,
      make_volume_options, make_volume_layer},
+    {"flesh", "flesh that jiggles: pieces that springs drag behind their bones, named in the recipe", false,
+     make_flesh_options, make_flesh_layer},
 };
 
 }  // namespace

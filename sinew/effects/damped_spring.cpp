@@ -1,0 +1,121 @@
+#include <sinew/effects/damped_spring.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include <fmt/format.h>
+
+#include <sinew/core/error.h>
+
+namespace sinew {
+
+namespace {
+
+// Share of the largest stretch up to which nothing is drawn in.
+constexpr double kLinear = 0.6;
+
+/// The homogeneous solution after some time: u ↦ p u + q v, v ↦ r u + s v.
+struct Response {
+  double p, q, r, s;
+};
+
+Response response(double omega, double zeta, double t) {
+  const double decay = zeta * omega;
+  const double inside = 1 - zeta * zeta;
+  double even, odd;  // e^{−ζωt} cos(ω_d t) and e^{−ζωt} sin(ω_d t) / ω_d, or their hyperbolic kin
+  if (std::abs(inside) < 1e-9) {
+    even = std::exp(-decay * t);
+    odd = t * even;
+  } else if (inside > 0) {
+    const double omega_d = omega * std::sqrt(inside);
+    even = std::exp(-decay * t) * std::cos(omega_d * t);
+    odd = std::exp(-decay * t) * std::sin(omega_d * t) / omega_d;
+  } else {
+    const double omega_d = omega * std::sqrt(-inside);
+    // Of the two rates the slow one is ω² over the fast one: their difference would cancel out.
+    const double fast = decay + omega_d, slow = omega * omega / fast;
+    even = (std::exp(-slow * t) + std::exp(-fast * t)) / 2;
+    odd = (std::exp(-slow * t) - std::exp(-fast * t)) / (2 * omega_d);
+  }
+  return {even + decay * odd, odd, -omega * omega * odd, even - decay * odd};
+}
+
+}  // namespace
+
+DampedSpring::DampedSpring(double frequency, double damping)
+    : omega_(2 * std::numbers::pi * frequency), zeta_(damping) {
+  if (!(frequency > 0) || !std::isfinite(omega_ * omega_))
+    throw Error(fmt::format("a spring's frequency must be positive, not {}", frequency));
+  if (!(damping >= 0) || !std::isfinite(damping * omega_))
+    throw Error(fmt::format("a spring's damping must be 0 or more, not {}", damping));
+}
+
+DampedSpring DampedSpring::from_constants(double mass, double stiffness, double damping_constant) {
+  if (!(mass > 0) || !(stiffness > 0) || !(damping_constant >= 0))
+    throw Error(
+        fmt::format("a spring wants mass and stiffness above 0 and damping of 0 or more, not {}, {} and {}",
+                    mass, stiffness, damping_constant));
+  const double omega = std::sqrt(stiffness / mass);
+  return {omega / (2 * std::numbers::pi), damping_constant / (2 * mass * omega)};
+}
+
+double DampedSpring::frequency() const {
+  return omega_ / (2 * std::numbers::pi);
+}
+
+void DampedSpring::step(SpringState& state, const Vec3d& leader, double seconds, const Vec3d& force,
+                        double most, double leap) const {
+  const Vec3d rest = force / (omega_ * omega_);
+  const bool usable = seconds > 0 && std::isfinite(seconds) && leader.allFinite() && force.allFinite();
+  if (!state.started || !usable || !((leader - state.leader).norm() <= leap)) {
+    if (state.started && seconds == 0 && leader == state.leader) return;
+    state = {};
+    state.started = leader.allFinite();
+    state.leader = leader;
+    if (force.allFinite()) state.stretch = rest;
+    return;
+  }
+  // The parabola through the last three places; before there were three it stood still.
+  const Vec3d mean = (leader - state.leader) / seconds;
+  const double before = state.last_seconds > 0 ? state.last_seconds : seconds;
+  const Vec3d acceleration = 2 * (mean - state.last_velocity) / (seconds + before);
+  const Vec3d start = mean - acceleration * (seconds / 2), end = mean + acceleration * (seconds / 2);
+  const Vec3d middle = (force - acceleration) / (omega_ * omega_);
+  const Vec3d u = state.stretch - middle, v = state.velocity - (start - state.leader_velocity);
+  const Response after = response(omega_, zeta_, seconds);
+  state.stretch = middle + after.p * u + after.q * v;
+  state.velocity = after.r * u + after.s * v;
+  state.leader = leader;
+  state.leader_velocity = end;
+  state.last_velocity = mean;
+  state.last_seconds = seconds;
+  const double length = state.stretch.norm();
+  if (length > most) {
+    const Vec3d outwards = state.stretch / length;
+    state.stretch = most * outwards;
+    state.velocity -= std::max(0.0, outwards.dot(state.velocity)) * outwards;
+  }
+  if (!state.stretch.allFinite() || !state.velocity.allFinite()) {
+    state = {};
+    state.started = true;
+    state.leader = leader;
+  }
+}
+
+Vec3d DampedSpring::shown(const SpringState& state, double most) const {
+  const Vec3d& stretch = state.stretch;
+  const double length = stretch.norm();
+  const double linear = kLinear * most;
+  if (!(length > linear)) return stretch;
+  // Bends towards `most` with the same slope, and never reaches it.
+  const double left = most - linear;
+  const double drawn_in = left > 0 ? linear + left * std::tanh((length - linear) / left) : linear;
+  return stretch * (drawn_in / length);
+}
+
+double DampedSpring::energy(const SpringState& state) const {
+  return (state.velocity.squaredNorm() + omega_ * omega_ * state.stretch.squaredNorm()) / 2;
+}
+
+}  // namespace sinew

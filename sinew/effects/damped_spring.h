@@ -1,0 +1,52 @@
+#pragma once
+
+#include <sinew/core/math.h>
+
+namespace sinew {
+
+/// A point that a damped spring of rest length zero drags behind another.
+struct SpringState {
+  bool started = false;
+  Vec3d stretch = Vec3d::Zero();          ///< u: from the leader to the point
+  Vec3d velocity = Vec3d::Zero();         ///< of the stretch
+  Vec3d leader = Vec3d::Zero();           ///< where the leader was
+  Vec3d leader_velocity = Vec3d::Zero();  ///< when it got there
+  Vec3d last_velocity = Vec3d::Zero();    ///< its mean on the last way
+  double last_seconds = 0;                ///< that it took; 0: there was none yet
+};
+
+/// m a = k (x_s − x_d) + c (v_s − v_d) + m g for a point x_d behind a leader x_s (Larboulette, Cani and
+/// Arnaldi 2006, §2.3; METHODS' sign of g), solved exactly: for u = x_d − x_s it is the damped oscillator
+/// ü + 2 ζω u̇ + ω² u = g − a_s, ω² = k / m, ζω = c / 2m. Stable for any stiffness and step.
+///
+/// Between two frames the leader goes on the parabola through its last three places, its acceleration is
+/// constant, and where one parabola gives way to the next the difference of their velocities strikes the
+/// spring. With straight ways instead frame rates agree three times worse.
+class DampedSpring {
+ public:
+  /// `frequency` in hertz, undamped, positive; `damping` is ζ: 1 comes back as fast as it can without
+  /// swinging. Throws Error for others.
+  DampedSpring(double frequency, double damping);
+  /// From mass, stiffness and damping constant; the first two positive. Throws Error for others.
+  static DampedSpring from_constants(double mass, double stiffness, double damping_constant);
+
+  double frequency() const;
+  double damping() const { return zeta_; }
+
+  /// Goes on by `seconds` with the leader now at `leader`. `force` is a constant acceleration, such as
+  /// gravity. `most` bounds the stretch: at the bound the outward velocity is dropped. What is not finite, no
+  /// time at all, and a leader that has leapt farther than `leap` begin anew, at rest.
+  void step(SpringState& state, const Vec3d& leader, double seconds, const Vec3d& force, double most,
+            double leap) const;
+
+  /// What is to be shown of a state: the stretch, drawn in smoothly so that it stays below `most`.
+  Vec3d shown(const SpringState& state, double most) const;
+
+  /// Kinetic and potential energy per mass, of the stretch.
+  double energy(const SpringState& state) const;
+
+ private:
+  double omega_ = 0, zeta_ = 0;
+};
+
+}  // namespace sinew
