@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 
 #include <fmt/format.h>
@@ -5,6 +6,7 @@
 
 #include <sinew/character/bake.h>
 #include <sinew/core/error.h>
+#include <sinew/skeleton/clip.h>
 
 #include "apps/cli/operator_tables.h"
 #include "apps/cli/performance.h"
@@ -38,6 +40,10 @@ int run_bake(const BakeCommand& command) {
   options.last_frame = performance.last_frame;
   options.frames_per_second = performance.frames_per_second;
   options.set_pose = performance.set_pose;
+  if (command.loop) {
+    if (!performance.clip) throw Error("--loop: there is no clip to go round; choose one with --clip");
+    options.loop_frames = std::max(1, frame_count(*performance.clip, performance.frames_per_second) - 1);
+  }
   const BakeReport report = bake(character, options, *writer, progress_bar("bake"));
 
   if (report.rejected_joints > 0)

@@ -154,6 +154,9 @@ int run(int argc, char** argv) {
       ->required();
   bake_verb->add_option("--up", bake.up, "up axis of .pc2 and .mdd: y, or z for Blender")
       ->check(CLI::IsMember({'y', 'z'}));
+  bake_verb->add_flag(
+      "--loop", bake.loop,
+      "the clip's last frame is its first: what has a history goes round it first, without a seam");
   bake_verb->add_flag("--json", bake.json, "print a machine-readable report");
 
   MeasureCommand measure;
@@ -232,6 +235,15 @@ int run(int argc, char** argv) {
   recipe_verb->add_option("-o,--output", recipe.output, "OUT.svg")->needs(profiles);
   profiles->needs("--output")->excludes("--json");
 
+  SuggestCommand suggest;
+  CLI::App* suggest_verb = app.add_subcommand(
+      "suggest", "A recipe with elements that are found on a bound character, to be edited");
+  suggest_verb->add_option("INPUT", suggest.input, kInputHelp)->required();
+  suggest_verb->add_option("--layer", suggest.layer, "what for: flesh")
+      ->check(CLI::IsMember({"flesh"}))
+      ->capture_default_str();
+  suggest_verb->add_option("-o,--output", suggest.output, "RECIPE.json")->required();
+
   BenchOptions bench;
   CLI::App* bench_verb = app.add_subcommand("bench", "Time every method and the kernels on this machine");
   bench_verb->add_flag("--json", bench.json, "print a machine-readable report");
@@ -273,6 +285,7 @@ int run(int argc, char** argv) {
   if (measure_verb->parsed()) return run_measure(measure);
   if (render_verb->parsed()) return run_render(render);
   if (recipe_verb->parsed()) return run_recipe(recipe);
+  if (suggest_verb->parsed()) return run_suggest(suggest);
   if (bench_verb->parsed()) return run_bench(bench);
   return run_demo(demo);
 }

@@ -57,6 +57,7 @@ struct BakeCommand {
   PerformanceOptions performance;
   std::filesystem::path output;
   char up = 'y';
+  bool loop = false;
   bool json = false;
 };
 int run_bake(const BakeCommand& command);
@@ -98,6 +99,13 @@ struct RecipeOptions {
   std::string output;
 };
 int run_recipe(const RecipeOptions& options);
+
+struct SuggestCommand {
+  std::string input;
+  std::string layer = "flesh";
+  std::string output;
+};
+int run_suggest(const SuggestCommand& command);
 
 struct BenchOptions {
   bool json = false;

@@ -52,6 +52,12 @@ BakeReport bake(const std::shared_ptr<const Character>& character, const BakeOpt
   BakeReport report;
   report_progress(progress, 0);
   Pose pose = character->rest_pose();
+  const bool goes_round = history && options.loop_frames > 0;
+  for (int loop = 0; goes_round && loop < options.loops_before; ++loop)
+    for (int frame = 0; frame < options.loop_frames; ++frame) {
+      if (options.set_pose) options.set_pose(frame, pose);
+      performers[0].perform(pose, loop + frame > 0 ? 1 / options.frames_per_second : 0);
+    }
   for (int done = 0; done < frames;) {
     const std::size_t count = std::min(batch, static_cast<std::size_t>(frames - done));
     for (std::size_t i = 0; i < count; ++i) {
@@ -60,7 +66,8 @@ BakeReport bake(const std::shared_ptr<const Character>& character, const BakeOpt
     }
     const auto perform = [&](std::size_t i) {
       const int frame = start + done + static_cast<int>(i);
-      performers[i].perform(poses[i], seconds_before_frame(frame, options.frames_per_second));
+      const double seconds = seconds_before_frame(frame, options.frames_per_second);
+      performers[i].perform(poses[i], goes_round && frame == 0 ? 1 / options.frames_per_second : seconds);
     };
     if (count == 1) {
       perform(0);

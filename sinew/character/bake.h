@@ -13,6 +13,11 @@ struct BakeOptions {
   int first_frame = 0;
   int last_frame = 0;  ///< inclusive, not before first_frame
   double frames_per_second = 30;
+  /// For a clip that is a loop of so many frames, the last of which is followed by the first: characters with
+  /// history go round it `loops_before` times first, so that the end of what is written fits its beginning.
+  /// 0: it is none.
+  int loop_frames = 0;
+  int loops_before = 3;
   /// Writes the pose of a frame (counted from 0 at clip time 0) into `pose`, which is the rest pose before
   /// the first call and whatever was left in it after that. Called from one thread, frames in order.
   std::function<void(int frame, Pose& pose)> set_pose;

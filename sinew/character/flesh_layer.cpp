@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <sinew/character/stretch_twist_layer.h>
+#include <sinew/character/suggest_flesh.h>
 #include <sinew/core/error.h>
 #include <sinew/core/parallel.h>
 #include <sinew/core/pattern.h>
@@ -201,7 +202,7 @@ DampedSpring FleshChoice::spring(const std::string& where) const {
 }
 
 void FleshLayerOptions::visit(FieldVisitor& fields) {
-  fields.list("elements", elements, "pieces of flesh");
+  fields.list("elements", elements, "pieces of flesh; none: found by themselves, as `sinew suggest` does");
 }
 
 FleshLayer::FleshLayer(const Character& character, const FleshLayerOptions& options) {
@@ -214,7 +215,7 @@ FleshLayer::FleshLayer(const Character& character, const FleshLayerOptions& opti
 }
 
 std::string FleshLayer::idle_because() const {
-  return elements_.empty() ? "its recipe names no elements" : "";
+  return elements_.empty() ? "no flesh was found by itself, and its recipe names none" : "";
 }
 
 std::unique_ptr<LayerState> FleshLayer::make_state() const {
@@ -259,7 +260,9 @@ std::unique_ptr<LayerOptions> make_flesh_options() {
 }
 
 std::unique_ptr<const Layer> make_flesh_layer(const LayerOptions& options, const Character& character) {
-  return std::make_unique<FleshLayer>(character, dynamic_cast<const FleshLayerOptions&>(options));
+  FleshLayerOptions own = dynamic_cast<const FleshLayerOptions&>(options);
+  if (own.elements.empty()) own.elements = suggest_flesh(character);
+  return std::make_unique<FleshLayer>(character, own);
 }
 
 }  // namespace sinew

@@ -44,7 +44,8 @@ class FleshLayerOptions : public LayerOptions {
   void visit(FieldVisitor& fields) override;
 };
 
-/// Flesh that jiggles behind its bones (effects/flesh.h), whatever layer stands before it.
+/// Flesh that jiggles behind its bones (effects/flesh.h), whatever layer stands before it. Recipes without
+/// elements get those of suggest_flesh().
 class FleshLayer : public Layer {
  public:
   struct Element {

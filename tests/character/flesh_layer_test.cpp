@@ -7,10 +7,13 @@
 
 #include <gtest/gtest.h>
 
+#include <sinew/character/bake.h>
 #include <sinew/character/performer.h>
 #include <sinew/character/seek.h>
+#include <sinew/character/suggest_flesh.h>
 #include <sinew/core/error.h>
 
+#include "tests/support/assets.h"
 #include "tests/support/grid_tube.h"
 
 namespace sinew {
@@ -210,6 +213,36 @@ TEST(FleshLayer, SeeksAndForgetsTeleports) {
   }
 }
 
+/// Keeps all frames of the first mesh.
+class Recorder : public FrameWriter {
+ public:
+  std::vector<std::filesystem::path> outputs() const override { return {}; }
+  void write_frame(std::span<const MeshFrame> meshes) override {
+    frames.emplace_back(meshes[0].positions.begin(), meshes[0].positions.end());
+  }
+  void finish() override {}
+  std::vector<Surface> frames;
+};
+
+TEST(FleshLayer, LoopsAreBakedWithoutASeam) {
+  const Scene scene = tube_scene();
+  const auto character = make_character(scene, on_lower(scene, R"(, "damping": 0.1)"));
+  const auto seam = [&](int loop_frames) {
+    BakeOptions options;
+    options.last_frame = 30;  // the same pose as frame 0
+    options.loop_frames = loop_frames;
+    options.set_pose = [&](int frame, Pose& pose) { pose = thrown(*character, frame / 30.0); };
+    Recorder recorder;
+    bake(character, options, recorder);
+    double widest = 0;
+    for (std::size_t v = 0; v < recorder.frames[0].size(); ++v)
+      widest = std::max(widest, static_cast<double>((recorder.frames[0][v] - recorder.frames[30][v]).norm()));
+    return widest;
+  };
+  EXPECT_GT(seam(0), 0.005);
+  EXPECT_LT(seam(30), 0.002);
+}
+
 TEST(FleshLayer, SaysWhatDoesNotFit) {
   const Scene scene = tube_scene();
   const auto message = [&](const std::string& element) -> std::string {
@@ -225,8 +258,42 @@ TEST(FleshLayer, SaysWhatDoesNotFit) {
   EXPECT_NE(message(on_lower(scene, R"(, "attribute": "_NONE")")).find("_NONE"), std::string::npos);
   EXPECT_NE(message(on_lower(scene, R"(, "mass": 1)")).find("stiffness"), std::string::npos);
   EXPECT_NE(message(on_lower(scene, R"(, "frequency": 0)")).find("frequency"), std::string::npos);
+}
+
+TEST(FleshLayer, IsFoundByItself) {
+  // By thickness, where names say nothing.
+  Scene scene = tube_scene();
+  const auto found = Character::make(scene, parse_recipe(R"({"layers": ["dqs", "flesh"]})", "test"));
+  EXPECT_EQ(found->layers()[1]->idle_because(), "");
+  const std::vector<FleshChoice> thick = suggest_flesh(*found);
+  EXPECT_TRUE(std::ranges::any_of(
+      thick, [&](const FleshChoice& choice) { return choice.joint == scene.skeleton.joints[0].name; }));
+  // By name.
+  scene.skeleton.joints[0].name = "Left_UpLeg";
+  ASSERT_EQ(suggest_flesh(*Character::make(scene, Recipe())).size(), 1u);
+  EXPECT_EQ(suggest_flesh(*Character::make(scene, Recipe()))[0].name, "thigh");
+  scene.skeleton.joints[0].name = "pelvis";
+  scene.skeleton.joints[1].name = "spine_01";
+  const std::vector<FleshChoice> belly = suggest_flesh(*Character::make(scene, Recipe()));
+  ASSERT_EQ(belly.size(), 1u);
+  EXPECT_EQ(belly[0].name, "belly");
+  EXPECT_EQ(belly[0].to, "spine_01");
+  // A thin thing has none.
+  for (SceneMesh& mesh : scene.meshes)
+    for (Vec3f& p : mesh.surface.positions) p.y() *= 0.01f, p.z() *= 0.01f;
+  EXPECT_TRUE(suggest_flesh(*Character::make(scene, Recipe())).empty());
   const auto idle = Character::make(scene, parse_recipe(R"({"layers": ["dqs", "flesh"]})", "test"));
   EXPECT_NE(idle->layers()[1]->idle_because(), "");
+}
+
+TEST(FleshLayer, IsFoundOnRealCharacters) {
+  const std::pair<const char*, std::size_t> expected[] = {{"human.glb", 7}, {"fox.glb", 4}};
+  for (const auto& [name, count] : expected) {
+    const auto path = test::asset(name);
+    if (!path) GTEST_SKIP() << test::missing_asset(name);
+    const Scene scene = read_scene(*path);
+    EXPECT_EQ(suggest_flesh(*Character::make(scene, Recipe())).size(), count) << name;
+  }
 }
 
 }  // namespace

@@ -43,9 +43,9 @@ class BenchCli : public test::CliFixture {
   }
 };
 
-/// Methods that do nothing on a tube: it has no tail, and no recipe names its flesh.
+/// Methods that do nothing on a tube: it has no tail.
 bool idle(const LayerMethod& method) {
-  return method.name == "curves" || method.name == "flesh";
+  return method.name == "curves";
 }
 const std::size_t kMethodsOnTube =
     static_cast<std::size_t>(std::ranges::count_if(layer_methods(), std::not_fn(idle)));

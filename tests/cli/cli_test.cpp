@@ -221,6 +221,18 @@ TEST_F(Cli, RecipeVerbDrawsProfiles) {
   EXPECT_NE(sinew("recipe --profiles " + rolls).err.find("--output"), std::string::npos);
 }
 
+TEST_F(Cli, SuggestsFlesh) {
+  const Outcome outcome = sinew("suggest model:cat@3000 --layer flesh -o " + path("flesh.json"));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  for (const char* name : {"thigh", "belly", "tail"})
+    EXPECT_NE(outcome.out.find(name), std::string::npos) << name;
+  EXPECT_EQ(sinew("bake model:cat@3000 --clip run --frames 0-3 --recipe " + path("flesh.json") + " -o " +
+                  path("run.pc2"))
+                .exit_code,
+            0);
+  EXPECT_NE(sinew("suggest model:cat@3000 --layer wood -o " + path("x.json")).exit_code, 0);
+}
+
 TEST_F(Cli, RealCharactersBakeAndValidate) {
   for (const char* name : {"human.glb", "fox.glb", "rigged_figure.glb"}) {
     const auto file = test::asset(name);

@@ -1,0 +1,179 @@
+#include <sinew/character/suggest_flesh.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <string_view>
+
+#include <sinew/core/error.h>
+
+namespace sinew {
+
+namespace {
+
+// Of the character's size.
+constexpr double kThinnest = 0.01;
+constexpr double kThickLimb = 0.025;
+constexpr std::size_t kMostUnnamed = 6;
+// Of the flesh's thickness: more makes creases at the ends of the bone.
+constexpr double kLimit = 0.35;
+
+/// A kind of flesh, and words that joints which carry it have in their names.
+struct Kind {
+  std::string_view name;
+  std::array<std::string_view, 5> words;
+  double frequency, damping, thickness;
+};
+
+// Heavier flesh swings more slowly; calves and arms are mostly muscle.
+constexpr std::array<Kind, 6> kKinds{{
+    {"thigh", {"thigh", "upleg", "upperleg", "femur", ""}, 4, 0.3, 0.4},
+    {"calf", {"calf", "shin", "lowerleg", "crus", ""}, 5, 0.4, 0.4},
+    {"upper arm", {"upperarm", "uparm", "leftarm", "rightarm", "humerus"}, 4.5, 0.35, 0.4},
+    {"breast", {"breast", "boob", "bust", "", ""}, 3, 0.2, 0.2},
+    {"cheek", {"cheek", "", "", "", ""}, 5, 0.3, 0.3},
+    {"buttock", {"butt", "glute", "", "", ""}, 3.5, 0.25, 0.2},
+}};
+
+/// Small letters alone: "Left_UpLeg.001" is "leftupleg".
+std::string letters_of(std::string_view name) {
+  std::string letters;
+  for (const char c : name)
+    if (std::isalpha(static_cast<unsigned char>(c)))
+      letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return letters;
+}
+
+bool has_any(const std::string& letters, std::span<const std::string_view> words) {
+  return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
+    return !word.empty() && letters.find(word) != std::string::npos;
+  });
+}
+
+class Suggester {
+ public:
+  explicit Suggester(const Character& character) : character_(character), skeleton_(character.skeleton()) {
+    Eigen::AlignedBox3d box;
+    for (const Vec3f& p : character.rest()) box.extend(p.cast<double>());
+    size_ = box.isEmpty() ? 0 : box.diagonal().norm();
+    has_skin_.assign(skeleton_.size(), false);
+    for (std::size_t v = 0; v < character.rest().size(); ++v) {
+      const int joint = character.bindings()[character.skin_weights().row_joints(v)[0]].joint;
+      if (joint >= 0) has_skin_[static_cast<std::size_t>(joint)] = true;
+    }
+  }
+
+  std::vector<FleshChoice> suggest() {
+    for (std::size_t j = 0; j < skeleton_.size(); ++j) {
+      const std::string letters = letters_of(skeleton_.joints[j].name);
+      for (const Kind& kind : kKinds)
+        if (has_any(letters, kind.words)) {
+          FleshChoice choice;
+          choice.name = kind.name;
+          choice.joint = skeleton_.joints[j].name;
+          choice.frequency = kind.frequency, choice.damping = kind.damping, choice.thickness = kind.thickness;
+          add(choice, kThinnest);
+          break;
+        }
+    }
+    suggest_belly();
+    suggest_tail();
+    if (elements_.empty()) suggest_thickest();
+    return elements_;
+  }
+
+ private:
+  /// The thickness of its flesh; 0 when there is none.
+  double thickness_of(const FleshChoice& choice) const {
+    FleshLayerOptions options;
+    options.elements = {choice};
+    try {
+      const FleshLayer layer(character_, options);
+      return layer.elements()[0].flesh.thickness;
+    } catch (const Error&) {
+      return 0;
+    }
+  }
+
+  bool add(FleshChoice choice, double least) {
+    choice.limit = kLimit;
+    if (choice.joint.empty() || !(thickness_of(choice) >= least * size_)) return false;
+    elements_.push_back(choice);
+    return true;
+  }
+
+  bool below(std::size_t joint, std::size_t above) const {
+    int at = static_cast<int>(joint);
+    while (at > static_cast<int>(above)) at = skeleton_.joints[static_cast<std::size_t>(at)].parent;
+    return at == static_cast<int>(above);
+  }
+
+  /// From the hips to the topmost joint of the trunk before neck and limbs.
+  void suggest_belly() {
+    constexpr std::array<std::string_view, 3> kHips{"hips", "pelvis", "hip"};
+    constexpr std::array<std::string_view, 4> kTrunk{"spine", "chest", "waist", "abdomen"};
+    for (std::size_t j = 0; j < skeleton_.size(); ++j) {
+      if (!has_skin_[j] || !has_any(letters_of(skeleton_.joints[j].name), kHips)) continue;
+      std::size_t top = j;
+      for (std::size_t k = j + 1; k < skeleton_.size(); ++k)
+        if (has_skin_[k] && below(k, top) && has_any(letters_of(skeleton_.joints[k].name), kTrunk)) top = k;
+      if (top == j) continue;
+      FleshChoice choice;
+      choice.name = "belly";
+      choice.joint = skeleton_.joints[j].name;
+      choice.to = skeleton_.joints[top].name;
+      choice.frequency = 3.5, choice.damping = 0.25, choice.thickness = 0.3;
+      if (add(choice, kThinnest)) return;
+    }
+  }
+
+  void suggest_tail() {
+    constexpr std::array<std::string_view, 1> kTail{"tail"};
+    for (std::size_t j = 0; j < skeleton_.size(); ++j) {
+      if (!has_any(letters_of(skeleton_.joints[j].name), kTail)) continue;
+      std::size_t last = j;
+      for (std::size_t k = j + 1; k < skeleton_.size(); ++k)
+        if (below(k, last) && has_any(letters_of(skeleton_.joints[k].name), kTail)) last = k;
+      FleshChoice choice;
+      choice.name = "tail";
+      choice.joint = skeleton_.joints[j].name;
+      if (last != j) choice.to = skeleton_.joints[last].name;
+      choice.frequency = 3, choice.damping = 0.2;
+      if (add(choice, kThinnest / 4)) return;
+    }
+  }
+
+  /// Where names say nothing: joints with a bone behind them and much flesh round it.
+  void suggest_thickest() {
+    std::vector<std::pair<double, FleshChoice>> found;
+    for (std::size_t j = 0; j < skeleton_.size(); ++j) {
+      const bool inner = std::any_of(skeleton_.joints.begin(), skeleton_.joints.end(),
+                                     [&](const Joint& joint) { return joint.parent == static_cast<int>(j); });
+      if (!has_skin_[j] || !inner || skeleton_.joints[j].name.empty()) continue;
+      FleshChoice choice;
+      choice.joint = skeleton_.joints[j].name;
+      choice.thickness = 0.4;
+      const double thickness = thickness_of(choice);
+      if (thickness >= kThickLimb * size_) found.emplace_back(-thickness, choice);
+    }
+    std::stable_sort(found.begin(), found.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (std::size_t i = 0; i < std::min(found.size(), kMostUnnamed); ++i)
+      elements_.push_back(found[i].second);
+  }
+
+  const Character& character_;
+  const Skeleton& skeleton_;
+  double size_ = 0;
+  std::vector<bool> has_skin_;
+  std::vector<FleshChoice> elements_;
+};
+
+}  // namespace
+
+std::vector<FleshChoice> suggest_flesh(const Character& character) {
+  return Suggester(character).suggest();
+}
+
+}  // namespace sinew
