@@ -34,6 +34,27 @@ AxisWays usual_ring_areas(const std::uint32_t* rings, std::size_t count, const d
   return ways;
 }
 
+std::array<double, 3> usual_ring_strengths(const std::uint32_t* rings, std::size_t count, const double* x,
+                                           const double* y, const double* z, const double* freedom) {
+  std::array<double, 3> strengths{};
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t* ring = rings + i * kUsualRing;
+    double along_x = 0, along_y = 0, along_z = 0;
+    double x0 = x[ring[0]], y0 = y[ring[0]], z0 = z[ring[0]];
+    for (std::size_t k = 1; k < kUsualRing; ++k) {
+      const double x1 = x[ring[k]], y1 = y[ring[k]], z1 = z[ring[k]];
+      along_x += y0 * z1 - z0 * y1;
+      along_y += z0 * x1 - x0 * z1;
+      along_z += x0 * y1 - y0 * x1;
+      x0 = x1, y0 = y1, z0 = z1;
+    }
+    strengths[0] += freedom[i] * along_x * along_x;
+    strengths[1] += freedom[i] * along_y * along_y;
+    strengths[2] += freedom[i] * along_z * along_z;
+  }
+  return strengths;
+}
+
 }  // namespace
 }  // namespace sinew::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -46,6 +67,13 @@ HWY_EXPORT(usual_ring_areas);
 AxisWays ring_areas(const std::uint32_t* rings, std::size_t count, const double* b, const double* c,
                     const double* freedom, double* way) {
   return HWY_DYNAMIC_DISPATCH(usual_ring_areas)(rings, count, b, c, freedom, way);
+}
+
+HWY_EXPORT(usual_ring_strengths);
+
+std::array<double, 3> ring_strengths(const std::uint32_t* rings, std::size_t count, const double* x,
+                                     const double* y, const double* z, const double* freedom) {
+  return HWY_DYNAMIC_DISPATCH(usual_ring_strengths)(rings, count, x, y, z, freedom);
 }
 
 }  // namespace sinew

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -21,5 +22,9 @@ struct AxisWays {
 /// that counts.
 AxisWays ring_areas(const std::uint32_t* rings, std::size_t count, const double* b, const double* c,
                     const double* freedom, double* way);
+
+/// Σ freedom · area² of all three axes at once.
+std::array<double, 3> ring_strengths(const std::uint32_t* rings, std::size_t count, const double* x,
+                                     const double* y, const double* z, const double* freedom);
 
 }  // namespace sinew

@@ -14,7 +14,7 @@ namespace {
 
 // Of the largest: what has less moves too little to be worth the work. It is taken off all, so that there is
 // no edge.
-constexpr double kLeastFreedom = 0.05;
+constexpr double kLeastFreedom = 0.1;
 constexpr double kEvened = 0.15;  // radii of the limb over which jumps are evened out
 constexpr double kMostSweeps = 60;
 constexpr double kLeastSpread = 1e-3;  // less does not spread farther

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <random>
 
 #include <sinew/core/parallel.h>
 
@@ -20,7 +21,9 @@ constexpr double kLeastStrength = 1e-9;
 constexpr double kMostHole = 0.5;
 constexpr double kLeastVolume = 0.002;
 constexpr int kSpreadSweeps = 24;
+constexpr double kFlat = 0.03;
 constexpr int kSettleSweeps = 4;
+constexpr int kArrangements = 100;  // of patches in rounds that are tried
 
 std::vector<double> vertex_areas(std::span<const Vec3d> points, std::span<const Triangle> triangles) {
   std::vector<double> areas(points.size(), 0);
@@ -37,6 +40,43 @@ double excess_over(double capacity, double loss) {
   const double from = capacity / 2;
   if (!(loss > from)) return 0;
   return loss < 3 * from ? (loss - from) * (loss - from) / (2 * capacity) : loss - capacity;
+}
+
+using Rounds = std::vector<std::vector<std::uint32_t>>;
+
+/// Each patch in turn to the round that has least to do of those without a rival of it; in a round the
+/// largest first, so that threads finish together.
+Rounds arrange(std::span<const std::uint32_t> order, std::span<const std::vector<std::uint32_t>> rivals,
+               std::span<const std::size_t> sizes) {
+  Rounds rounds;
+  std::vector<std::size_t> round_of(sizes.size(), sizes.size()), work;
+  for (const std::uint32_t c : order) {
+    std::vector<std::uint8_t> taken(rounds.size(), 0);
+    for (const std::uint32_t other : rivals[c])
+      if (round_of[other] < rounds.size()) taken[round_of[other]] = 1;
+    std::size_t best = rounds.size();
+    for (std::size_t r = 0; r < rounds.size(); ++r)
+      if (!taken[r] && (best == rounds.size() || work[r] < work[best])) best = r;
+    if (best == rounds.size()) rounds.emplace_back(), work.push_back(0);
+    round_of[c] = best;
+    rounds[best].push_back(c);
+    work[best] += sizes[c];
+  }
+  for (std::vector<std::uint32_t>& round : rounds)
+    std::stable_sort(round.begin(), round.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return sizes[a] > sizes[b]; });
+  return rounds;
+}
+
+/// How long two threads take, in vertices.
+std::size_t time_of_two(const Rounds& rounds, std::span<const std::size_t> sizes) {
+  std::size_t time = 0;
+  for (const std::vector<std::uint32_t>& round : rounds) {
+    std::size_t one = 0, other = 0;
+    for (const std::uint32_t c : round) (one <= other ? one : other) += sizes[c];
+    time += std::max(one, other);
+  }
+  return time;
 }
 
 }  // namespace
@@ -76,6 +116,8 @@ VolumeKeeper::VolumeKeeper(const MeshView& rest, std::span<const std::uint32_t> 
     patches_.emplace_back(surface.triangles, incidence, areas, vertices[c]);
     areas_.push_back(patches_[c].areas(points));
     abilities_.push_back(patches_[c].ability(areas_[c], {}));
+    // A flat patch, as on a palm, is looked at closely in any case.
+    usual_strengths_.push_back(patches_[c].weakest_direction(points) > kFlat ? abilities_[c].strength : 0);
   }
   find_neighbours();
   find_sheets(points);
@@ -160,33 +202,25 @@ void VolumeKeeper::find_rounds() {
     add(patches_[c].vertices());
     add(patches_[c].halo());
   }
-  // Those with most rivals first; each to the round that has least to do of those it can be in.
   std::vector<std::uint32_t> order;
+  std::vector<std::size_t> sizes;
   for (std::uint32_t c = 0; c < patches_.size(); ++c) {
     std::sort(rivals[c].begin(), rivals[c].end());
     rivals[c].erase(std::unique(rivals[c].begin(), rivals[c].end()), rivals[c].end());
-    if (!patches_[c].vertices().empty()) order.push_back(c);
+    sizes.push_back(patches_[c].vertices().size());
+    if (sizes[c] > 0) order.push_back(c);
   }
+  // Those with most rivals first; then some other orders, of which the best counts.
   std::stable_sort(order.begin(), order.end(),
                    [&](std::uint32_t a, std::uint32_t b) { return rivals[a].size() > rivals[b].size(); });
-  std::vector<std::size_t> round_of(patches_.size(), patches_.size()), work;
-  for (const std::uint32_t c : order) {
-    std::vector<std::uint8_t> taken(rounds_.size(), 0);
-    for (const std::uint32_t other : rivals[c])
-      if (round_of[other] < rounds_.size()) taken[round_of[other]] = 1;
-    std::size_t best = rounds_.size();
-    for (std::size_t r = 0; r < rounds_.size(); ++r)
-      if (!taken[r] && (best == rounds_.size() || work[r] < work[best])) best = r;
-    if (best == rounds_.size()) rounds_.emplace_back(), work.push_back(0);
-    round_of[c] = best;
-    rounds_[best].push_back(c);
-    work[best] += patches_[c].vertices().size();
+  std::mt19937 random(1);
+  std::size_t least = 0;
+  for (int trial = 0; trial < kArrangements; ++trial) {
+    Rounds rounds = arrange(order, rivals, sizes);
+    const std::size_t time = time_of_two(rounds, sizes);
+    if (trial == 0 || time < least) least = time, rounds_ = std::move(rounds);
+    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
   }
-  // The largest first: threads finish together.
-  for (std::vector<std::uint32_t>& round : rounds_)
-    std::stable_sort(round.begin(), round.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return patches_[a].vertices().size() > patches_[b].vertices().size();
-    });
   // Rounds use the same memory, one after the other: it stays in the cache.
   scratch_starts_.assign(patches_.size(), 0);
   for (const std::vector<std::uint32_t>& round : rounds_) {
@@ -313,7 +347,7 @@ void VolumeKeeper::keep_points(const VolumeDemand& demand, VolumeScratch& scratc
         std::span(scratch.patches).subspan(scratch_starts_[c], patches_[c].scratch_size());
     // Strengths are areas times areas.
     return patches_[c].restore(loss, demand.frames[anchor], demand.shares[anchor], demand.room, memory,
-                               scratch.points, abilities_[c].strength * std::pow(scale, 4));
+                               scratch.points, usual_strengths_[c] * std::pow(scale, 4));
   };
   const auto matters = [&](std::uint32_t c, double loss) {
     return std::abs(loss) > demand.tolerance * std::abs(part_volumes[cells[c].part]);

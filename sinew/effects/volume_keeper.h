@@ -93,6 +93,7 @@ class VolumeKeeper {
   std::vector<std::size_t> scratch_starts_;      // per cell
   std::size_t scratch_size_ = 0;
   std::vector<std::vector<std::uint32_t>> rounds_;
+  std::vector<double> usual_strengths_;  // per cell, 0: not to be relied on
   std::vector<std::vector<std::uint32_t>> neighbours_;
   std::vector<std::uint32_t> sheets_;
   bool can_act_ = false;

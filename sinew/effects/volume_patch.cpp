@@ -6,6 +6,8 @@
 #include <limits>
 #include <unordered_map>
 
+#include <Eigen/Eigenvalues>
+
 #include <sinew/effects/ring_areas.h>
 
 namespace sinew {
@@ -16,6 +18,8 @@ namespace {
 constexpr double kLeastArea = 0.01;
 // An axis with less than this share of all that the patch can do hands some of its volume to the others.
 constexpr double kWeakAxis = 0.02;
+// Margin for what the axes before change.
+constexpr double kSurelyNotWeak = 1.25;
 // In sizes of the patch: a patch that has all but vanished would have to move its vertices farther.
 constexpr double kFarthest = 2;
 constexpr std::size_t kBoxPoints = 64;  // that size need not be known well
@@ -163,14 +167,20 @@ bool VolumePatch::restore(double loss, const VolumeFrame& frame, const VolumeSha
   if (!std::isfinite(loss) || !std::isfinite(shares[0] + shares[1] + shares[2])) return false;
   // Seen in a mirrored frame areas have the other sign.
   if (frame.axes.determinant() < 0) loss = -loss;
-  // When every axis has from 6 to 100 % of the usual strength none has less than 2 % of all three, so none
-  // would hand anything over: no need to look at them first.
+  // Where no axis is weak none would hand anything over, and there was no need to look at them all first: it
+  // is seen on the way.
   const bool sure = room.empty() && usual_strength > 0;
+  const double* free = freedoms(room, scratch);
   double size = load(frame, positions, scratch);
   if (!std::isfinite(size)) return false;
-  if (!sure || !move(loss, shares, room, size, 3 * kWeakAxis * usual_strength, usual_strength, scratch)) {
+  std::array<double, 3> strengths{usual_strength, usual_strength, usual_strength};
+  const auto none_is_weak = [&] {
+    return *std::min_element(strengths.begin(), strengths.end()) >
+           kSurelyNotWeak * kWeakAxis * (strengths[0] + strengths[1] + strengths[2]);
+  };
+  if (!sure || !move(loss, shares, free, size, scratch, strengths) || !none_is_weak()) {
     if (sure) size = load(frame, positions, scratch);
-    const std::array<double, 3> able = axis_strengths(room, scratch);
+    const std::array<double, 3> able = axis_strengths(free, scratch);
     const double all = able[0] + able[1] + able[2];
     if (!(all > 0) || !std::isfinite(all)) return false;
     VolumeShares handed = shares;
@@ -180,7 +190,7 @@ bool VolumePatch::restore(double loss, const VolumeFrame& frame, const VolumeSha
       handed_over += shares[a] - handed[a];
     }
     for (std::size_t a = 0; a < 3; ++a) handed[a] += handed_over * able[a] / all;
-    if (!move(loss, handed, room, size, 0, std::numeric_limits<double>::infinity(), scratch)) return false;
+    if (!move(loss, handed, free, size, scratch, strengths)) return false;
   }
   const std::array<double*, 3> x = coordinates(scratch);
   for (std::size_t i = 0; i < moving_; ++i)
@@ -209,28 +219,43 @@ double VolumePatch::load(const VolumeFrame& frame, std::span<const Vec3d> positi
   return std::isfinite(sum) ? box.diagonal().norm() : std::numeric_limits<double>::quiet_NaN();
 }
 
-std::array<double, 3> VolumePatch::axis_strengths(std::span<const float> room,
-                                                  std::span<double> scratch) const {
+const double* VolumePatch::freedoms(std::span<const float> room, std::span<double> scratch) const {
+  if (room.empty()) return s_.data();
+  double* const left = scratch.data() + 3 * points_.size() + moving_;
+  for (std::size_t i = 0; i < moving_; ++i) left[i] = s_[i] * room[points_[i]] * room[points_[i]];
+  return left;
+}
+
+std::array<double, 3> VolumePatch::axis_strengths(const double* free, std::span<double> scratch) const {
   const std::array<double*, 3> x = coordinates(scratch);
-  std::array<double, 3> able{};
-  for (std::size_t i = 0; i < moving_; ++i)
+  std::array<double, 3> able = ring_strengths(rings_.data(), usual_, x[0], x[1], x[2], free);
+  for (std::size_t i = usual_; i < moving_; ++i)
     for (std::size_t a = 0; a < 3; ++a) {
-      const double area = ring_area(ring(i), x[(a + 1) % 3], x[(a + 2) % 3]) / 6;
-      able[a] += freedom(i, room) * area * area;
+      const double area = ring_area(ring(i), x[(a + 1) % 3], x[(a + 2) % 3]);
+      able[a] += free[i] * area * area;
     }
+  for (double& strength : able) strength /= 36;  // areas are six times ∂V/∂x
   return able;
 }
 
-bool VolumePatch::move(double loss, const VolumeShares& shares, std::span<const float> room, double size,
-                       double least_strength, double most_strength, std::span<double> scratch) const {
+double VolumePatch::weakest_direction(std::span<const Vec3d> positions) const {
+  Mat3d sum = Mat3d::Zero();
+  for (std::size_t i = 0; i < moving_; ++i) {
+    const Vec3d& origin = positions[points_[i]];
+    Vec3d area = Vec3d::Zero();
+    for (std::uint32_t r = ring_starts_[i]; r + 1 < ring_starts_[i + 1]; ++r)
+      area += (positions[points_[rings_[r]]] - origin).cross(positions[points_[rings_[r + 1]]] - origin);
+    sum += s_[i] * area * area.transpose();
+  }
+  const double all = sum.trace();
+  if (!(all > 0)) return 0;
+  return Eigen::SelfAdjointEigenSolver<Mat3d>(sum, Eigen::EigenvaluesOnly).eigenvalues()[0] / all;
+}
+
+bool VolumePatch::move(double loss, const VolumeShares& shares, const double* free, double size,
+                       std::span<double> scratch, std::array<double, 3>& strengths) const {
   const std::array<double*, 3> x = coordinates(scratch);
   double* const way = scratch.data() + 3 * points_.size();
-  const double* free = s_.data();
-  if (!room.empty()) {
-    double* const left = way + moving_;
-    for (std::size_t i = 0; i < moving_; ++i) left[i] = freedom(i, room);
-    free = left;
-  }
   for (std::size_t a = 0; a < 3; ++a) {
     if (!(shares[a] > 0)) continue;
     const double *b = x[(a + 1) % 3], *c = x[(a + 2) % 3];
@@ -242,7 +267,7 @@ bool VolumePatch::move(double loss, const VolumeShares& shares, std::span<const 
       ways.strength += way[i] * area;
       ways.farthest = std::max(ways.farthest, std::abs(way[i]));
     }
-    if (ways.strength < 36 * least_strength || ways.strength > 36 * most_strength) return false;
+    strengths[a] = ways.strength / 36;
     const double step = -6 * loss * shares[a] / ways.strength;
     // Written so that NaN, from an axis that has nothing left to move, counts, too.
     if (!(std::abs(step) * ways.farthest <= kFarthest * size)) return false;

@@ -63,6 +63,8 @@ class VolumePatch {
   Ability ability(std::span<const Vec3d> positions, std::span<const float> room) const;
   /// With areas found before, one per vertex of the patch: no more than a sum.
   Ability ability(std::span<const double> areas, std::span<const float> room) const;
+  /// The least share that any direction has of the strength.
+  double weakest_direction(std::span<const Vec3d> positions) const;
   /// |∂V/∂p| of each vertex of the patch.
   std::vector<double> areas(std::span<const Vec3d> positions) const;
 
@@ -86,17 +88,16 @@ class VolumePatch {
   /// when one is not finite.
   double load(const VolumeFrame& frame, std::span<const Vec3d> positions, std::span<double> scratch) const;
   /// Σ s (∂V/∂x)² of each axis.
-  std::array<double, 3> axis_strengths(std::span<const float> room, std::span<double> scratch) const;
-  /// Moves the coordinates, axis by axis. False when an axis has less or more than such a strength, or
+  std::array<double, 3> axis_strengths(const double* free, std::span<double> scratch) const;
+  /// Moves the coordinates, axis by axis, and tells the strengths of those that have a share. False when
   /// vertices would have to go too far.
-  bool move(double loss, const VolumeShares& shares, std::span<const float> room, double size,
-            double least_strength, double most_strength, std::span<double> scratch) const;
+  bool move(double loss, const VolumeShares& shares, const double* free, double size,
+            std::span<double> scratch, std::array<double, 3>& strengths) const;
   std::span<const std::uint32_t> ring(std::size_t i) const {
     return {rings_.data() + ring_starts_[i], ring_starts_[i + 1] - ring_starts_[i]};
   }
-  double freedom(std::size_t i, std::span<const float> room) const {
-    return room.empty() ? s_[i] : s_[i] * room[points_[i]] * room[points_[i]];
-  }
+  /// s of each vertex in this frame, in the scratch where there is a room.
+  const double* freedoms(std::span<const float> room, std::span<double> scratch) const;
 
   // The rings of the vertices, as numbers of points_: each a closed walk, its first vertex once more at the
   // end.
