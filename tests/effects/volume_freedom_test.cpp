@@ -176,7 +176,7 @@ TEST(VolumeFreedom, FollowsTheProfile) {
   rule.softness = 0;
   rule.profile = SwellProfile({{-0.5, 0}, {0.2, 1}, {0.6, 0}}, false);
   const std::map<std::uint32_t, double> found = arm.freedom(rule);
-  EXPECT_EQ(found.size(), 16u * 11);
+  EXPECT_EQ(found.size(), 16u * 10);
   for (const auto& [v, sigma] : found) {
     EXPECT_GT(arm.along(v), -0.5);
     EXPECT_LT(arm.along(v), 0.6);
