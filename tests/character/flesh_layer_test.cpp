@@ -132,10 +132,9 @@ TEST(FleshLayer, SettingsDoWhatTheySay) {
     return layer_of(*make_character(scene, on_lower(scene, more))).elements()[0].flesh.vertices.size();
   };
   const auto shares = [&](const std::string& more) {
+    const auto character = make_character(scene, on_lower(scene, more));
     double sum = 0;
-    for (const FleshVertex& v :
-         layer_of(*make_character(scene, on_lower(scene, more))).elements()[0].flesh.vertices)
-      sum += v.share;
+    for (const FleshVertex& v : layer_of(*character).elements()[0].flesh.vertices) sum += v.share;
     return sum;
   };
   EXPECT_GT(shares(R"(, "attenuation": "none")"), shares(R"(, "attenuation": "parabola")"));
