@@ -550,7 +550,7 @@ TEST(VolumeLayer, OddPosesStayFinite) {
 
 TEST(VolumeLayer, SameBitsOnAnyNumberOfThreads) {
   ModelOptions options;
-  options.vertices = test::kSanitized ? 1500 : 6000;
+  options.vertices = test::kSanitized ? 800 : 6000;
   const Scene scene = make_model("hand", options).scene;
   const auto character = make_character(scene, R"("dqs", "implicit", "volume")");
   Pose pose = character->rest_pose();
