@@ -2,6 +2,7 @@
 #include <array>
 #include <cassert>
 #include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -58,7 +59,11 @@ std::vector<Part> make_parts(const Scene& scene, const GltfScene& gltf) {
     if (scene.meshes[m].surface.positions.empty()) continue;
     if (gltf.is_split[m]) {
       SplitVertices split = split_vertices(scene.meshes[m]);
-      parts.push_back({m, std::move(split.vertices), std::move(split.slots), {0}});
+      const std::size_t node = static_cast<std::size_t>(gltf.mesh_nodes[m]);
+      const std::size_t entry = gltf.document.json["nodes"][node]["mesh"].get<std::size_t>();
+      std::vector<std::size_t> primitives(gltf.document.json["meshes"][entry]["primitives"].size());
+      std::iota(primitives.begin(), primitives.end(), std::size_t{0});
+      parts.push_back({m, std::move(split.vertices), std::move(split.slots), std::move(primitives)});
       continue;
     }
     const GltfValue root(scene.document->json, file);

@@ -14,7 +14,7 @@ namespace {
 
 /// What a mesh, a primitive or a morph target costs beside its numbers: hostile files repeat cheap ones.
 constexpr std::uint64_t kElementCost = 1024;
-constexpr std::uint64_t kCostPerTriangle = 10;  // corners, start, triangle, triangle's corners
+constexpr std::uint64_t kCostPerTriangle = 11;  // corners, start, group, triangle, triangle's corners
 constexpr float kMaxWeight = 1e6f;              // keeps the sums of a row finite
 constexpr float kUnitRounding = 1e-3f;
 
@@ -385,6 +385,7 @@ class MeshReader {
 
   Polygons read_polygons() {
     Polygons polygons;
+    std::vector<std::uint32_t>& groups = scene_mesh_.polygon_groups;
     for (std::size_t p = 0; p < primitives_.size(); ++p) {
       if (layout_.primitive_block[p] == GltfLayout::kSkipped) continue;
       const GltfVertexBlock& block = layout_.blocks[static_cast<std::size_t>(layout_.primitive_block[p])];
@@ -399,6 +400,7 @@ class MeshReader {
       polygons.corners.reserve(polygons.corners.size() + 3 * triangles);
       polygons.starts.reserve(polygons.starts.size() + triangles);
       append_triangles(polygons, indices, mode, static_cast<std::uint32_t>(block.first_vertex));
+      if (primitives_.size() > 1) groups.resize(polygons.size(), static_cast<std::uint32_t>(p));
       if (mode == kTriangles && indices.size() % 3 != 0)
         reading_.warn(
             fmt::format("{}, primitive {}: {} indices do not make whole triangles; the last {} are ignored",

@@ -365,9 +365,26 @@ class SceneWriter {
     json["extras"]["targetNames"] = std::move(names);
   }
 
-  /// A new mesh entry with all the mesh holds. Returns -1 for a mesh without vertices, which glTF cannot
-  /// hold.
-  int add_mesh(const SceneMesh& mesh, const Json& material) {
+  /// Vertex numbers of the triangles of each polygon group; of all together for meshes without groups.
+  static std::map<std::uint32_t, std::vector<std::uint32_t>> group_triangles(const SceneMesh& mesh,
+                                                                             const SplitVertices& split) {
+    std::map<std::uint32_t, std::vector<std::uint32_t>> groups;
+    const std::vector<std::uint32_t>& starts = mesh.surface.polygons.starts;
+    std::size_t polygon = 0;  // triangles stand in the order of their polygons
+    for (std::size_t t = 0; t < mesh.surface.triangles.size(); ++t) {
+      while (starts[polygon + 1] <= mesh.surface.triangle_corners[t][0]) ++polygon;
+      std::vector<std::uint32_t>& group =
+          groups[mesh.polygon_groups.empty() ? 0 : mesh.polygon_groups[polygon]];
+      group.insert(group.end(), split.triangles.begin() + static_cast<std::ptrdiff_t>(3 * t),
+                   split.triangles.begin() + static_cast<std::ptrdiff_t>(3 * t + 3));
+    }
+    return groups;
+  }
+
+  /// A new mesh entry with all the mesh holds, in a primitive for each polygon group; `material` tells the
+  /// material of a group. Returns -1 for a mesh without vertices, which glTF cannot hold.
+  template <class MaterialOf>
+  int add_mesh(const SceneMesh& mesh, const MaterialOf& material_of) {
     if (mesh.surface.positions.empty()) return -1;
     const SplitVertices split = split_vertices(mesh);
     Json primitive{{"attributes", Json::object()}};
@@ -389,11 +406,6 @@ class SceneWriter {
     for (const VertexAttribute& attribute : mesh.attributes)
       attributes[attribute_name(attribute)] = add_attribute(attribute, split.vertices);
     if (mesh.skin >= 0) add_weights(attributes, mesh, split.vertices);
-    if (split.triangles.empty())
-      primitive["mode"] = kPoints;
-    else
-      primitive["indices"] = out_.add_indices(split.triangles);
-    if (!material.is_null()) primitive["material"] = material;
     for (const MorphTarget& target : mesh.morph_targets) {
       if (!primitive.contains("targets")) primitive["targets"] = Json::array();
       gather([&](std::size_t i) { return target.displacements[split.vertices[i]]; });
@@ -401,7 +413,18 @@ class SceneWriter {
     }
     Json json = Json::object();
     if (!mesh.name.empty()) json["name"] = mesh.name;
-    json["primitives"] = Json::array({std::move(primitive)});
+    json["primitives"] = Json::array();
+    for (const auto& [group, triangles] : group_triangles(mesh, split)) {
+      Json own = primitive;
+      own["indices"] = out_.add_indices(triangles);
+      if (const Json material = material_of(group); !material.is_null()) own["material"] = material;
+      json["primitives"].push_back(std::move(own));
+    }
+    if (split.triangles.empty()) {
+      primitive["mode"] = kPoints;
+      if (const Json material = material_of(0); !material.is_null()) primitive["material"] = material;
+      json["primitives"].push_back(std::move(primitive));
+    }
     if (!mesh.morph_targets.empty()) {
       json["weights"] = mesh.morph_weights;
       set_target_names(json, mesh);
@@ -539,10 +562,11 @@ class SceneWriter {
     return result;
   }
 
-  /// The material for new triangles in place of those of `entry`: that of its first primitive, unless the
-  /// material may need UVs that the new mesh does not have.
-  Json usable_material(int entry, const SceneMesh& mesh) {
-    const Json& primitive = out_.json["meshes"][static_cast<std::size_t>(entry)]["primitives"][0];
+  /// The material for new triangles in place of those of a primitive of `entry`, unless the material may need
+  /// UVs that the new mesh does not have.
+  Json usable_material(int entry, std::size_t group, const SceneMesh& mesh) {
+    const Json& primitives = out_.json["meshes"][static_cast<std::size_t>(entry)]["primitives"];
+    const Json& primitive = primitives[group < primitives.size() ? group : 0];
     const Json& attributes = primitive["attributes"];
     if (attributes.contains("TEXCOORD_1") || (attributes.contains("TEXCOORD_0") && mesh.texcoords.empty()))
       return {};
@@ -572,7 +596,7 @@ class SceneWriter {
   void write_mesh(std::size_t m) {
     const SceneMesh& mesh = scene_.meshes[m];
     if (base_meshes_[m] < 0) {
-      nodes_.meshes[m] = place_mesh(mesh, add_mesh(mesh, {}));
+      nodes_.meshes[m] = place_mesh(mesh, add_mesh(mesh, [](std::uint32_t) { return Json(); }));
       if (mesh.skin >= 0 && node(nodes_.meshes[m]).contains("mesh"))
         node(nodes_.meshes[m])["skin"] = mesh.skin;
       return;
@@ -582,7 +606,8 @@ class SceneWriter {
     entries_[m] = entry;
     is_split_[m] = !same_layout(mesh, base);
     if (is_split_[m]) {
-      entry = add_mesh(mesh, usable_material(entry, mesh));
+      entry =
+          add_mesh(mesh, [&, old = entry](std::uint32_t group) { return usable_material(old, group, mesh); });
     } else if (!same_content(mesh, base)) {
       bool done = false;
       entry = own_entry(entry, m, done);

@@ -12,7 +12,7 @@ struct GltfScene {
   GltfBuilder document;
   std::vector<int>
       mesh_nodes;  ///< per mesh of the scene, its node; one without "mesh" when it has no vertices
-  /// Per mesh: whether it was written as one primitive with split_vertices(). Else it has the primitives of
+  /// Per mesh: whether all its primitives have the vertices of split_vertices(). Else it has the primitives of
   /// the document's entry number document_entries[m], with the vertices in the order of gltf_layout().
   std::vector<char> is_split;
   std::vector<int> document_entries;

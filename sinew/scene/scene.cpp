@@ -102,6 +102,9 @@ void check_mesh(const Scene& scene, const SceneMesh& mesh, const std::string& wh
       if (place >= corners || mesh.surface.polygons.corners[place] != mesh.surface.triangles[t][c])
         throw Error(fmt::format("{}: triangle {} does not belong to the polygons", where, t));
     }
+  if (!mesh.polygon_groups.empty() && mesh.polygon_groups.size() != mesh.surface.polygons.size())
+    throw Error(fmt::format("{}: {} groups for {} polygons", where, mesh.polygon_groups.size(),
+                            mesh.surface.polygons.size()));
   check_corner_values(corners, mesh.normals.values.size(), mesh.normals.corners, where + ": normals");
   check_corner_values(corners, mesh.texcoords.values.size(), mesh.texcoords.corners, where + ": UVs");
   for (const VertexAttribute& attribute : mesh.attributes)

@@ -56,6 +56,9 @@ struct SceneMesh {
   SkinWeights weights;               ///< one row per vertex when skinned; joints count in the skin's list
   /// OBJ only: the lines (o, g, usemtl, s) that stand before a polygon, for writing them back.
   std::vector<std::pair<std::uint32_t, std::string>> obj_directives;
+  /// Per polygon, the primitive of the file's mesh it belongs to, when there are several: that is where glTF
+  /// has materials.
+  std::vector<std::uint32_t> polygon_groups;
 
   bool operator==(const SceneMesh&) const = default;
 };
