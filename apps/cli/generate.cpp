@@ -1,4 +1,4 @@
-// Writes a built-in character to a file.
+// Writes a built-in character or open surface to a file.
 #include <algorithm>
 #include <cstdio>
 
@@ -6,7 +6,7 @@
 
 #include <sinew/core/error.h>
 #include <sinew/core/file.h>
-#include <sinew/models/models.h>
+#include <sinew/models/open_models.h>
 #include <sinew/scene/gltf.h>
 #include <sinew/scene/obj.h>
 
@@ -25,8 +25,7 @@ int run_generate(const GenerateCommand& command) {
   ModelOptions options;
   options.vertices = command.vertices;
   options.proportions = {command.arm, command.leg, command.head, command.girth};
-  const BuiltModel model = make_model(command.name, options, progress_bar(command.name));
-  const Scene& scene = model.scene;
+  const Scene scene = make_built_in_scene(command.name, options, progress_bar(command.name));
   if (extension == ".glb")
     write_glb(scene, command.output);
   else

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
-#include <sinew/models/models.h>
+#include <sinew/models/open_models.h>
 
 namespace sinew::cli {
 
@@ -22,7 +22,7 @@ Scene open_input(const std::string& input, bool tell_warnings) {
         throw Error(fmt::format("{}: expected a number of vertices after the @", input));
       name.resize(at);
     }
-    return make_model(name, options).scene;
+    return make_built_in_scene(name, options);
   }
   Scene scene = read_scene(input);
   if (tell_warnings)
