@@ -9,6 +9,7 @@
 
 #include <sinew/core/error.h>
 #include <sinew/scene/normal_slots.h>
+#include <sinew/scene/refine_mesh.h>
 #include <sinew/scene/weld_keys.h>
 
 namespace sinew {
@@ -60,10 +61,7 @@ std::vector<std::uint32_t> group_slots(const NormalSlots& slots, const Weld& wel
 
 }  // namespace
 
-std::shared_ptr<const Character> Character::make(const Scene& scene, const Recipe& recipe,
-                                                 const std::vector<LayerMaker>& own_layers) {
-  check_scene(scene);
-  if (scene.meshes.empty()) throw Error(fmt::format("{}: has no mesh to deform", scene.source.string()));
+std::shared_ptr<Character> Character::make_bare(const Scene& scene, const Recipe& recipe) {
   std::shared_ptr<Character> character(new Character());
   character->skeleton_ = scene.skeleton;
   character->rest_pose_ = sinew::rest_pose(scene);
@@ -74,12 +72,43 @@ std::shared_ptr<const Character> Character::make(const Scene& scene, const Recip
     character->add_mesh(scene, m, recipe, corner_groups, group_count);
   for (auto& [name, values] : character->painted_) values.resize(character->rest_.size(), 0);
   character->packed_weights_ = std::make_shared<const PackedWeights>(character->skin_weights_);
-  if (recipe.normals) {
-    character->normal_solver_ =
-        std::make_unique<const NormalSolver>(character->triangles_, corner_groups, group_count);
-    character->set_normal_signs(scene);
+  auto solver = std::make_unique<const NormalSolver>(character->triangles_, corner_groups, group_count);
+  character->set_normal_signs(scene, *solver);
+  if (recipe.normals) character->normal_solver_ = std::move(solver);
+  return character;
+}
+
+std::shared_ptr<const Scene> Character::refine_where_wanted(const Scene& scene, const Recipe& recipe) const {
+  std::vector<std::uint8_t> levels(triangles_.size(), 0);
+  for (const LayerRecipe& layer : recipe.layers) {
+    if (!layer.options) continue;  // a method's defaults want nothing of a surface they do not know
+    const std::vector<std::uint8_t> wanted = layer.options->triangle_levels(*this);
+    for (std::size_t t = 0; t < wanted.size(); ++t) levels[t] = std::max(levels[t], wanted[t]);
   }
+  if (std::all_of(levels.begin(), levels.end(), [](std::uint8_t level) { return level == 0; })) return {};
+  auto refined = std::make_shared<Scene>(scene);
+  std::size_t first = 0;
+  for (std::size_t m = 0; m < meshes_.size(); ++m) {
+    const Mesh& surface = scene.meshes[m].surface;
+    const WeldedTriangles welded = weld_triangles(meshes_[m].weld, surface.triangles);
+    std::vector<std::uint8_t> own(surface.triangles.size(), 0);
+    for (std::size_t t = 0; t < welded.sources.size(); ++t) own[welded.sources[t]] = levels[first + t];
+    first += welded.sources.size();
+    refined->meshes[m] = refine_mesh(scene.meshes[m], own, static_cast<float>(recipe.weld_tolerance));
+  }
+  return refined;
+}
+
+std::shared_ptr<const Character> Character::make(const Scene& scene, const Recipe& recipe,
+                                                 const std::vector<LayerMaker>& own_layers) {
+  check_scene(scene);
+  if (scene.meshes.empty()) throw Error(fmt::format("{}: has no mesh to deform", scene.source.string()));
   check_layers(recipe, "recipe");
+  std::shared_ptr<Character> character = make_bare(scene, recipe);
+  if (std::shared_ptr<const Scene> refined = character->refine_where_wanted(scene, recipe)) {
+    character = make_bare(*refined, recipe);
+    character->refined_scene_ = std::move(refined);
+  }
   for (const LayerRecipe& layer : recipe.layers) {
     const LayerMethod* method = find_layer_method(layer.method);
     const auto options = layer.options ? layer.options : method->make_options();
@@ -206,10 +235,10 @@ void Character::add_mesh(const Scene& scene, std::size_t mesh_index, const Recip
   meshes_.push_back(std::move(mesh));
 }
 
-void Character::set_normal_signs(const Scene& scene) {
-  std::vector<Vec4f> scratch(normal_solver_->scratch_size());
-  std::vector<Vec3f> normals(normal_solver_->slot_count());
-  normal_solver_->compute(rest_, scratch, normals, Vec3f::Zero());
+void Character::set_normal_signs(const Scene& scene, const NormalSolver& solver) {
+  std::vector<Vec4f> scratch(solver.scratch_size());
+  std::vector<Vec3f> normals(solver.slot_count());
+  solver.compute(rest_, scratch, normals, Vec3f::Zero());
   for (std::size_t m = 0; m < meshes_.size(); ++m) {
     const CharacterMesh& mesh = meshes_[m];
     const Mat3d rest_from_mesh_normal = mesh.rest_from_mesh.linear().inverse().transpose();

@@ -57,6 +57,10 @@ class Character {
   static std::shared_ptr<const Character> make(const Scene& scene, const Recipe& recipe,
                                                const std::vector<LayerMaker>& own_layers = {});
 
+  /// What the character was made from, with more triangles where its layers wanted them: the scene that its
+  /// frames fit, for writers. The file's vertices are the first of each mesh. Null when no layer wanted any:
+  /// then it is the scene that make() was given.
+  const Scene* refined_scene() const { return refined_scene_.get(); }
   const Skeleton& skeleton() const { return skeleton_; }
   std::span<const Binding> bindings() const { return bindings_; }
   std::span<const CharacterMesh> meshes() const { return meshes_; }
@@ -83,11 +87,15 @@ class Character {
 
  private:
   Character() = default;
+  static std::shared_ptr<Character> make_bare(const Scene& scene, const Recipe& recipe);
+  /// Null when no layer wants more triangles.
+  std::shared_ptr<const Scene> refine_where_wanted(const Scene& scene, const Recipe& recipe) const;
   void add_mesh(const Scene& scene, std::size_t mesh_index, const Recipe& recipe,
                 std::vector<Triangle>& corner_groups, std::size_t& group_count);
-  void set_normal_signs(const Scene& scene);
+  void set_normal_signs(const Scene& scene, const NormalSolver& solver);
   std::uint32_t bind_skin(const Scene& scene, int skin);
 
+  std::shared_ptr<const Scene> refined_scene_;
   Skeleton skeleton_;
   std::vector<Binding> bindings_;
   std::vector<std::int64_t> first_binding_of_skin_;  // -1 until a mesh uses the skin

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -62,6 +63,9 @@ class LayerOptions {
  public:
   virtual ~LayerOptions() = default;
   virtual void visit(FieldVisitor&) {}
+  /// How often each triangle of the welded surface has to be halved (scene/refine_mesh.h) for the layer to
+  /// show what it does; empty: it takes the surface as it is. `character` is complete but for its layers.
+  virtual std::vector<std::uint8_t> triangle_levels(const Character& character) const;
 };
 
 /// A deformation method as recipes know it. A new method is registered once, in layer_methods.cpp; recipe,

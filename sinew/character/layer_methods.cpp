@@ -7,6 +7,7 @@
 #include <sinew/character/skin_layers.h>
 #include <sinew/character/stretch_twist_layer.h>
 #include <sinew/character/volume_layer.h>
+#include <sinew/character/wrinkle_layer.h>
 
 namespace sinew {
 
@@ -39,9 +40,15 @@ constexpr LayerMethod kMethods[] = {
      make_volume_options, make_volume_layer},
     {"flesh", "flesh that jiggles: pieces that springs drag behind their bones", false, make_flesh_options,
      make_flesh_layer},
+    {"wrinkles", "skin and cloth that fold where they are compressed, as its tools say", false,
+     make_wrinkle_options, make_wrinkle_layer},
 };
 
 }  // namespace
+
+std::vector<std::uint8_t> LayerOptions::triangle_levels(const Character&) const {
+  return {};
+}
 
 std::span<const LayerMethod> layer_methods() {
   return kMethods;

@@ -1,0 +1,255 @@
+#include <sinew/character/suggest_wrinkles.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+#include <Eigen/Eigenvalues>
+#include <Eigen/Geometry>
+
+#include <sinew/character/performer.h>
+#include <sinew/effects/compression.h>
+#include <sinew/geometry/one_rings.h>
+
+namespace sinew {
+
+namespace {
+
+constexpr double kLeastCompression = 0.16;
+// What belongs to a place: skin that is compressed by this share of its peak, the same way and facing the
+// same way.
+constexpr double kShareOfPeak = 0.4, kSameWay = 0.6, kSameSide = 0.2;
+constexpr int kSmoothings = 3;
+constexpr double kBeyond = 0.3;  // ends reach beyond what folds, by this share of its length
+constexpr double kWider = 1.3;
+// A place ends so far from its peak, in diagonals of the character: left and right stay apart.
+constexpr double kReach = 0.07;
+// Folds are so many times longer than wide, and lower than skin that gives nothing would have them.
+constexpr double kSlenderness = 5, kStrength = 0.7;
+constexpr int kFewestFolds = 2, kMostFolds = 6;
+constexpr std::size_t kFewestVertices = 6;
+constexpr double kMostExtension = 1.25;
+
+/// What was seen of a vertex in the frame in which it was compressed the most.
+struct Peak {
+  Compression compression;
+  int frame = 0;
+};
+
+/// Amounts as their neighbours have them on average: single squeezed triangles are noise.
+void smooth_amounts(const OneRings& rings, std::vector<Compression>& values) {
+  std::vector<double> next(values.size());
+  for (int round = 0; round < kSmoothings; ++round) {
+    for (std::size_t v = 0; v < values.size(); ++v) {
+      double sum = values[v].amount;
+      for (const std::uint32_t n : rings[v]) sum += values[n].amount;
+      next[v] = sum / static_cast<double>(rings[v].size() + 1);
+    }
+    for (std::size_t v = 0; v < values.size(); ++v) values[v].amount = next[v];
+  }
+}
+
+class Suggester {
+ public:
+  Suggester(const std::shared_ptr<const Character>& character, const WrinkleFrames& frames,
+            const Progress& progress)
+      : character_(*character),
+        rest_{character->rest(), character->triangles()},
+        rings_(one_rings(character->rest().size(), character->triangles())),
+        peaks_(character->rest().size()),
+        taken_(character->rest().size(), 0) {
+    Eigen::AlignedBox3f box;
+    for (const Triangle& t : rest_.triangles)
+      for (const std::uint32_t v : t) box.extend(rest_.positions[v]);
+    reach_ = box.isEmpty() ? 0 : kReach * static_cast<double>(box.diagonal().norm());
+    normals_.assign(rest_.positions.size(), Vec3d::Zero());
+    for (const Triangle& t : rest_.triangles) {
+      const Vec3d a = rest_.positions[t[0]].cast<double>();
+      const Vec3d normal =
+          (rest_.positions[t[1]].cast<double>() - a).cross(rest_.positions[t[2]].cast<double>() - a);
+      for (const std::uint32_t v : t) normals_[v] += normal;
+    }
+    for (Vec3d& normal : normals_) normal.normalize();
+    Performer performer(character);
+    Pose pose = character->rest_pose();
+    for (int frame = 0; frame < frames.count; ++frame) {
+      frames.set_pose(frame, pose);
+      performer.perform(pose, frames.seconds);
+      const auto now = performer.welded_positions();
+      std::vector<Compression> compression = surface_compression(rest_, now);
+      smooth_amounts(rings_, compression);
+      for (std::size_t v = 0; v < peaks_.size(); ++v)
+        if (compression[v].amount > peaks_[v].compression.amount) peaks_[v] = {compression[v], frame};
+      report_progress(progress, (frame + 1.0) / frames.count);
+    }
+  }
+
+  std::vector<WrinkleChoice> suggest(std::size_t most) {
+    std::vector<std::uint32_t> order(peaks_.size());
+    for (std::uint32_t v = 0; v < order.size(); ++v) order[v] = v;
+    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return peaks_[a].compression.amount > peaks_[b].compression.amount;
+    });
+    std::vector<WrinkleChoice> tools;
+    for (const std::uint32_t v : order) {
+      if (tools.size() == most || peaks_[v].compression.amount < kLeastCompression) break;
+      if (taken_[v] || peaks_[v].compression.direction.isZero()) continue;
+      WrinkleChoice tool;
+      if (make_tool(v, tool)) tools.push_back(std::move(tool));
+    }
+    return tools;
+  }
+
+ private:
+  /// The vertices that fold together with a peak.
+  std::vector<std::uint32_t> place_round(std::uint32_t peak) {
+    const Compression& at_peak = peaks_[peak].compression;
+    std::vector<std::uint32_t> place{peak};
+    std::vector<char> seen(peaks_.size(), 0);
+    seen[peak] = 1;
+    for (std::size_t i = 0; i < place.size(); ++i)
+      for (const std::uint32_t n : rings_[place[i]]) {
+        const Compression& there = peaks_[n].compression;
+        if (seen[n] || taken_[n] || there.amount < kShareOfPeak * at_peak.amount ||
+            std::abs(there.direction.dot(at_peak.direction)) < kSameWay ||
+            normals_[n].dot(normals_[peak]) < kSameSide ||
+            static_cast<double>((rest_.positions[n] - rest_.positions[peak]).norm()) > reach_)
+          continue;
+        seen[n] = 1;
+        place.push_back(n);
+      }
+    return place;
+  }
+
+  bool make_tool(std::uint32_t peak, WrinkleChoice& tool) {
+    const std::vector<std::uint32_t> place = place_round(peak);
+    for (const std::uint32_t v : place) taken_[v] = 1;
+    if (place.size() < kFewestVertices) return false;
+    // The middle and the way of the place, weighed by how much its skin is compressed.
+    Vec3d middle = Vec3d::Zero(), normal = Vec3d::Zero();
+    Mat3d ways = Mat3d::Zero();
+    double sum = 0;
+    for (const std::uint32_t v : place) {
+      const Compression& c = peaks_[v].compression;
+      sum += c.amount;
+      middle += c.amount * rest_.positions[v].cast<double>();
+      normal += c.amount * normals_[v];
+      ways += c.amount * c.direction * c.direction.transpose();
+    }
+    middle /= sum;
+    const Vec3d z = normal.normalized();
+    Vec3d along = Eigen::SelfAdjointEigenSolver<Mat3d>(ways).eigenvectors().col(2);
+    along = (along - along.dot(z) * z).normalized();
+    if (!along.allFinite() || !z.allFinite()) return false;
+    const Vec3d across = z.cross(along);
+    double low = 0, high = 0, left = 0, right = 0;
+    for (const std::uint32_t v : place) {
+      const Vec3d from_middle = rest_.positions[v].cast<double>() - middle;
+      low = std::min(low, from_middle.dot(along));
+      high = std::max(high, from_middle.dot(along));
+      left = std::min(left, from_middle.dot(across));
+      right = std::max(right, from_middle.dot(across));
+    }
+    const double length = high - low, width = right - left;
+    if (!(length > 0 && width > 0)) return false;
+    middle += (left + right) / 2 * across;
+    const Vec3d from = middle + (low - kBeyond * length) * along,
+                to = middle + (high + kBeyond * length) * along;
+    tool.name = name_of(peak);
+    tool.mesh = mesh_of(peak);
+    // Neighbouring places under the tool are not worth one of their own.
+    for (std::size_t v = 0; v < taken_.size(); ++v) {
+      const Vec3d there = rest_.positions[v].cast<double>() - middle;
+      if (there.dot(along) > low - kBeyond * length && there.dot(along) < high + kBeyond * length &&
+          std::abs(there.dot(across)) < kWider * width / 2 && std::abs(there.dot(z)) < length &&
+          normals_[v].dot(z) > 0)
+        taken_[v] = 1;
+    }
+    for (const Vec3d& end : {from, to}) {
+      const std::uint32_t v = nearest(end, peak);
+      const Vec3f& at = rest_.positions[v];
+      tool.points.push_back({at.x(), at.y(), at.z()});
+    }
+    tool.width = kWider * width;
+    tool.folds = std::clamp(static_cast<int>(std::lround((to - from).norm() * kSlenderness / tool.width)),
+                            kFewestFolds, kMostFolds);
+    tool.strength = kStrength;
+    tool.levels = {{0.8}, {0.2}};
+    return true;
+  }
+
+  /// The vertex nearest to a point among those of the peak's mesh that face its way.
+  std::uint32_t nearest(const Vec3d& point, std::uint32_t peak) const {
+    const CharacterMesh& mesh = character_.meshes()[mesh_number(peak)];
+    std::uint32_t best = peak;
+    double distance = std::numeric_limits<double>::infinity();
+    for (std::size_t v = mesh.first_vertex; v < mesh.first_vertex + mesh.weld.size(); ++v) {
+      const double d = (rest_.positions[v].cast<double>() - point).norm();
+      if (d >= distance || rings_[v].empty() || !(normals_[v].dot(normals_[peak]) > kSameSide)) continue;
+      distance = d;
+      best = static_cast<std::uint32_t>(v);
+    }
+    return best;
+  }
+
+  std::size_t mesh_number(std::uint32_t v) const {
+    std::size_t m = 0;
+    while (m + 1 < character_.meshes().size() && character_.meshes()[m + 1].first_vertex <= v) ++m;
+    return m;
+  }
+
+  /// Only named where there is a choice.
+  std::string mesh_of(std::uint32_t v) const {
+    return character_.meshes().size() > 1 ? character_.meshes()[mesh_number(v)].name : std::string();
+  }
+
+  std::string name_of(std::uint32_t v) const {
+    const int joint = character_.bindings()[character_.skin_weights().row_joints(v)[0]].joint;
+    return joint < 0 ? "wrinkles" : character_.skeleton().joints[static_cast<std::size_t>(joint)].name;
+  }
+
+  const Character& character_;
+  MeshView rest_;
+  OneRings rings_;
+  double reach_ = 0;  // metres
+  std::vector<Vec3d> normals_;
+  std::vector<Peak> peaks_;
+  std::vector<char> taken_;
+};
+
+/// How much longer than at rest each tool becomes.
+void set_extensions(const std::shared_ptr<const Character>& character, const WrinkleFrames& frames,
+                    std::vector<WrinkleChoice>& tools) {
+  WrinkleLayerOptions options;
+  options.tools = tools;
+  const WrinkleLayer layer(*character, options);
+  if (layer.tools().size() != tools.size()) return;  // one lies on no skin: all keep their rest
+  std::vector<double> longest(tools.size(), 1);
+  Performer performer(character);
+  Pose pose = character->rest_pose();
+  for (int frame = 0; frame < frames.count; ++frame) {
+    frames.set_pose(frame, pose);
+    performer.perform(pose, frames.seconds);
+    for (std::size_t i = 0; i < tools.size(); ++i) {
+      const WrinkleLayer::Tool& tool = layer.tools()[i];
+      const double length = tool.rest_length - WrinkleLayer::loss(tool, performer.welded_positions());
+      longest[i] = std::max(longest[i], length / tool.rest_length);
+    }
+  }
+  // Skin that was stretched and comes back does not fold at once: half of the way counts.
+  for (std::size_t i = 0; i < tools.size(); ++i)
+    tools[i].extension = std::min(1 + (longest[i] - 1) / 2, kMostExtension);
+}
+
+}  // namespace
+
+std::vector<WrinkleChoice> suggest_wrinkles(const std::shared_ptr<const Character>& character,
+                                            const WrinkleFrames& frames, std::size_t most,
+                                            const Progress& progress) {
+  std::vector<WrinkleChoice> tools = Suggester(character, frames, progress).suggest(most);
+  set_extensions(character, frames, tools);
+  return tools;
+}
+
+}  // namespace sinew
