@@ -18,7 +18,6 @@ namespace sinew::cli {
 int run_bake(const BakeCommand& command) {
   Recipe recipe = choose_recipe(command.performance);
   const Performance performance = open_performance(command.performance);
-  const Scene& scene = performance.scene;
   const std::string& input = command.performance.input;
   FrameWriterOptions format;
   format.frame_count = performance.last_frame - performance.first_frame + 1;
@@ -27,11 +26,18 @@ int run_bake(const BakeCommand& command) {
   format.up_axis = command.up;
   if (performance.clip && !performance.clip->name.empty()) format.clip_name = performance.clip->name;
 
-  const std::unique_ptr<FrameWriter> writer = make_frame_writer(scene, command.output, format);
+  // A first writer knows what the format wants and refuses what it cannot do before any work is done.
+  std::unique_ptr<FrameWriter> writer = make_frame_writer(performance.scene, command.output, format);
   for (const std::filesystem::path& output : writer->outputs())
     refuse_to_overwrite_inputs(command.performance, output);
   recipe.normals = recipe.normals && writer->wants_normals();
-  const std::shared_ptr<const Character> character = make_character(scene, recipe);
+  const std::shared_ptr<const Character> character = make_character(performance.scene, recipe);
+  if (character->refined_scene() != nullptr) {
+    writer.reset();
+    writer = make_frame_writer(*character->refined_scene(), command.output, format);
+  }
+  const Scene& scene =
+      character->refined_scene() != nullptr ? *character->refined_scene() : performance.scene;
   for (const std::string& warning : character->warnings())
     fmt::print(stderr, "sinew: warning: {}: {}\n", input, warning);
 

@@ -5,13 +5,17 @@
 #include <cmath>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <memory>
+#include <numeric>
 
 #include <malloc.h>
 #include <tbb/task_arena.h>
 
+#include <sinew/character/flesh_layer.h>
 #include <sinew/character/performer.h>
 #include <sinew/character/recipe.h>
+#include <sinew/character/suggest_wrinkles.h>
 #include <sinew/core/error.h>
 #include <sinew/core/parallel.h>
 #include <sinew/skeleton/clip.h>
@@ -118,9 +122,49 @@ class Stage {
   std::vector<std::unique_ptr<Performer>> performers_;
 };
 
-Recipe recipe_of(const MethodRun& run) {
-  Recipe recipe = recipe_for_method(run.method);
-  recipe.normals = run.normals;
+constexpr std::size_t kPieces = 10;  // of flesh, and wrinkle tools
+
+/// Flesh on the joints that carry the most skin: what is found by itself differs from character to character.
+std::shared_ptr<const LayerOptions> many_elements(const Character& character) {
+  std::vector<std::size_t> skin(character.skeleton().size(), 0);
+  for (std::size_t v = 0; v < character.rest().size(); ++v) {
+    const int joint = character.bindings()[character.skin_weights().row_joints(v)[0]].joint;
+    if (joint >= 0) ++skin[static_cast<std::size_t>(joint)];
+  }
+  std::vector<std::size_t> order(skin.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return skin[a] > skin[b]; });
+  auto options = std::make_shared<FleshLayerOptions>();
+  for (std::size_t i = 0; i < std::min(kPieces, order.size()) && skin[order[i]] > 0; ++i) {
+    FleshChoice element;
+    element.joint = character.skeleton().joints[order[i]].name;
+    options->elements.push_back(element);
+  }
+  return options;
+}
+
+/// Tools where the clip presses the skin together the most.
+std::shared_ptr<const LayerOptions> many_tools(const std::shared_ptr<const Character>& character,
+                                               const Poses& poses) {
+  constexpr int kMeasuredFrames = 12;
+  WrinkleFrames frames;
+  frames.count = std::min(kMeasuredFrames, poses.count());
+  frames.set_pose = [&](int frame, Pose& pose) {
+    pose = poses.at(frame * (poses.count() - 1) / std::max(1, frames.count - 1));
+  };
+  auto options = std::make_shared<WrinkleLayerOptions>();
+  options->tools = suggest_wrinkles(character, frames, kPieces);
+  return options;
+}
+
+/// The method's recipe with its defaults; layers that need to be told where they work are told ten places.
+Recipe bench_recipe(const LayerMethod& method, const Scene& scene, const Poses& poses) {
+  Recipe recipe = recipe_for_method(method.name);
+  if (method.name != "flesh" && method.name != "wrinkles") return recipe;
+  const auto character = Character::make(scene, Recipe());
+  recipe.layers.back().options =
+      method.name == "flesh" ? many_elements(*character) : many_tools(character, poses);
   return recipe;
 }
 
@@ -132,6 +176,7 @@ std::size_t stage_of(std::size_t run) {
 /// Makes every run's stage several times, in turns, and keeps the last. The first time shows the memory too.
 std::vector<std::unique_ptr<Stage>> set_up(const MethodCase& what, const Scene& scene,
                                            const TimingOptions& options, std::vector<MethodRun>& runs,
+                                           const std::map<std::string, Recipe>& recipes,
                                            const Progress& progress) {
   std::vector<std::unique_ptr<Stage>> stages(runs.size() / std::size(kThreadCounts));
   std::vector<std::vector<double>> seconds(runs.size());
@@ -144,7 +189,8 @@ std::vector<std::unique_ptr<Stage>> set_up(const MethodCase& what, const Scene& 
       report_progress(
           progress, static_cast<double>(round * runs.size() + r) / static_cast<double>(rounds * runs.size()));
       MethodRun& run = runs[r];
-      const Recipe recipe = recipe_of(run);
+      Recipe recipe = recipes.at(run.method);
+      recipe.normals = run.normals;
       std::unique_ptr<Stage>& stage = stages[stage_of(r)];
       stage.reset();
       const bool measure_memory = round == 0;
@@ -181,8 +227,11 @@ CaseResult bench_methods(const MethodCase& what, const Scene& scene, const Timin
   const Poses poses(scene, what.clip);
   CaseResult result{what, 0, poses.count(), {}};
   for (const Skin& skin : scene.skins) result.joints += skin.joints.size();
+  std::map<std::string, Recipe> recipes;
   for (const LayerMethod& method : layer_methods()) {
-    const auto character = make_character(scene, recipe_for_method(method.name));
+    const Recipe& recipe =
+        recipes.emplace(std::string(method.name), bench_recipe(method, scene, poses)).first->second;
+    const auto character = make_character(scene, recipe);
     if (!character->layers().back()->idle_because().empty()) continue;
     for (const bool normals : {false, true})
       for (const int threads : kThreadCounts) {
@@ -198,7 +247,7 @@ CaseResult bench_methods(const MethodCase& what, const Scene& scene, const Timin
     if (!progress) return {};
     return [=, &progress](double share_done) { return progress(from + (to - from) * share_done); };
   };
-  const auto stages = set_up(what, scene, options, result.runs, part(0, 0.3));
+  const auto stages = set_up(what, scene, options, result.runs, recipes, part(0, 0.3));
 
   std::vector<Contestant> contestants;
   for (std::size_t r = 0; r < result.runs.size(); ++r)

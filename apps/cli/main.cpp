@@ -12,6 +12,7 @@
 #include <sinew/character/layer.h>
 #include <sinew/core/error.h>
 #include <sinew/models/models.h>
+#include <sinew/models/open_models.h>
 #include <sinew/version.h>
 
 #include "apps/cli/verbs.h"
@@ -67,6 +68,8 @@ int run(int argc, char** argv) {
   for (const sinew::Model& model : sinew::models())
     model_list += fmt::format("{}{} ({}; from {} vertices)", model_list.empty() ? "" : ", ", model.name,
                               model.summary, model.least_vertices);
+  for (const sinew::OpenModel& model : sinew::open_models())
+    model_list += fmt::format(", {} ({}; open, one size)", model.name, model.summary);
   generate_verb->add_option("NAME", generate.name, model_list)->required();
   generate_verb->add_option("-o,--output", generate.output, "OUT.glb, or OUT.obj for the mesh alone")
       ->required();
@@ -238,9 +241,20 @@ int run(int argc, char** argv) {
   SuggestCommand suggest;
   CLI::App* suggest_verb = app.add_subcommand(
       "suggest", "A recipe with elements that are found on a bound character, to be edited");
-  suggest_verb->add_option("INPUT", suggest.input, kInputHelp)->required();
-  suggest_verb->add_option("--layer", suggest.layer, "what for: flesh")
-      ->check(CLI::IsMember({"flesh"}))
+  suggest_verb->add_option("INPUT", suggest.performance.input, kInputHelp)->required();
+  suggest_verb->add_option("--layer", suggest.layer, "what for: flesh or wrinkles")
+      ->check(CLI::IsMember({"flesh", "wrinkles"}))
+      ->capture_default_str();
+  suggest_verb->add_option("--clip", suggest.performance.clip,
+                           "wrinkles: the clip over which compression is measured (default: all clips)");
+  suggest_verb->add_option("--motion", suggest.performance.motion,
+                           "wrinkles: file whose clips are used instead of the input's");
+  CLI::Option* suggest_skin =
+      suggest_verb->add_option("--skin", suggest.performance.skin, "method to stand below (default: dqs)");
+  suggest_verb->add_option("--recipe", suggest.performance.recipe, "RECIPE.json to add the layer to")
+      ->excludes(suggest_skin);
+  suggest_verb->add_option("--most", suggest.most, "wrinkles: how many tools, strongest first")
+      ->check(CLI::Range(1, 256))
       ->capture_default_str();
   suggest_verb->add_option("-o,--output", suggest.output, "RECIPE.json")->required();
 

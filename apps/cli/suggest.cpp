@@ -1,30 +1,46 @@
 // Proposes what of a character could have a layer whose elements a recipe has to name.
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <sinew/character/suggest_flesh.h>
+#include <sinew/character/suggest_wrinkles.h>
 #include <sinew/core/error.h>
 #include <sinew/core/file.h>
 
 #include "apps/cli/input.h"
+#include "apps/cli/operator_tables.h"
+#include "apps/cli/progress_bar.h"
 #include "apps/cli/verbs.h"
 
 namespace sinew::cli {
 
-int run_suggest(const SuggestCommand& command) {
-  const Scene scene = open_input(command.input);
-  const auto character = Character::make(scene, Recipe());
-  const std::vector<FleshChoice> elements = suggest_flesh(*character);
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr int kMostFramesPerClip = 40;
+
+/// A length as people write it: three figures are enough for a suggestion.
+double rounded(double value) {
+  if (value == 0) return 0;
+  const double unit = std::pow(10.0, std::floor(std::log10(std::abs(value))) - 3);
+  return std::stod(fmt::format("{:.9g}", std::round(value / unit) * unit));
+}
+
+Json flesh_layer(const SuggestCommand& command, const Character& character) {
+  const std::vector<FleshChoice> elements = suggest_flesh(character);
   if (elements.empty())
     throw Error(
         fmt::format("{}: no flesh was found: no joint's name tells of any, and no limb is thick enough; "
                     "name joints in a recipe (see `sinew recipe`)",
-                    command.input));
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+                    command.performance.input));
+  Json list = Json::array();
   for (const FleshChoice& element : elements) {
-    nlohmann::ordered_json entry{{"name", element.name}, {"joint", element.joint}};
+    Json entry{{"name", element.name}, {"joint", element.joint}};
     if (!element.to.empty()) entry["to"] = element.to;
     entry["frequency"] = element.frequency;
     entry["damping"] = element.damping;
@@ -33,10 +49,110 @@ int run_suggest(const SuggestCommand& command) {
     list.push_back(entry);
     fmt::print("{:<10} {}{}\n", element.name, element.joint, element.to.empty() ? "" : " to " + element.to);
   }
-  const nlohmann::ordered_json recipe{
-      {"layers", {"dqs", nlohmann::ordered_json{{"method", "flesh"}, {"elements", list}}}}};
-  write_file(command.output, recipe.dump(2) + "\n");
   fmt::print("{} elements: {}\n", elements.size(), command.output);
+  return {{"method", "flesh"}, {"elements", list}};
+}
+
+/// A few frames of each clip that --clip names, or of all.
+WrinkleFrames measured_frames(const SuggestCommand& command, std::vector<Performance>& clips) {
+  PerformanceOptions options = command.performance;
+  if (options.clip.empty()) {
+    const Scene scene = open_input(options.motion.empty() ? options.input : options.motion);
+    for (std::size_t c = 0; c < scene.clips.size(); ++c) {
+      options.clip = fmt::format("{}", c);
+      clips.push_back(open_performance(options));
+    }
+  } else {
+    clips.push_back(open_performance(options));
+  }
+  if (clips.empty() || !clips[0].clip)
+    throw Error(fmt::format(
+        "{}: has no clip to measure compression over; give one that bends its joints with --motion FILE",
+        options.input));
+  struct Step {
+    std::size_t clip;
+    int frame;
+  };
+  std::vector<Step> steps;
+  for (std::size_t c = 0; c < clips.size(); ++c) {
+    const int count = clips[c].last_frame + 1, measured = std::min(count, kMostFramesPerClip);
+    for (int i = 0; i < measured; ++i)
+      steps.push_back({c, measured > 1 ? static_cast<int>(std::lround(static_cast<double>(i) * (count - 1) /
+                                                                      (measured - 1)))
+                                       : 0});
+  }
+  WrinkleFrames frames;
+  frames.count = static_cast<int>(steps.size());
+  frames.set_pose = [&clips, steps](int i, Pose& pose) {
+    const Step& step = steps[static_cast<std::size_t>(i)];
+    clips[step.clip].set_pose(step.frame, pose);
+  };
+  return frames;
+}
+
+Json wrinkle_layer(const SuggestCommand& command, const std::shared_ptr<const Character>& character) {
+  std::vector<Performance> clips;
+  const WrinkleFrames frames = measured_frames(command, clips);
+  const std::vector<WrinkleChoice> tools = suggest_wrinkles(
+      character, frames, static_cast<std::size_t>(command.most), progress_bar("compression"));
+  if (tools.empty())
+    throw Error(fmt::format(
+        "{}: nowhere is its skin pressed together enough to fold in these clips; try one that bends its "
+        "joints more",
+        command.performance.input));
+  Json list = Json::array();
+  for (const WrinkleChoice& tool : tools) {
+    Json entry{{"name", tool.name}};
+    if (!tool.mesh.empty()) entry["mesh"] = tool.mesh;
+    entry["points"] = Json::array();
+    for (const RecipePoint& point : tool.points)
+      entry["points"].push_back({{"x", rounded(point.x)}, {"y", rounded(point.y)}, {"z", rounded(point.z)}});
+    entry["width"] = rounded(tool.width);
+    entry["folds"] = tool.folds;
+    entry["levels"] = Json::array();
+    for (const WrinkleChoice::Level& level : tool.levels) entry["levels"].push_back({{"share", level.share}});
+    entry["strength"] = tool.strength;
+    if (tool.extension != 1) entry["extension"] = rounded(tool.extension);
+    list.push_back(entry);
+    fmt::print("{:<16} {:.3g} m long, {:.3g} m wide\n", tool.name,
+               (tool.points[1].position() - tool.points[0].position()).norm(), tool.width);
+  }
+  fmt::print("{} tools: {}\n", tools.size(), command.output);
+  return {{"method", "wrinkles"}, {"tools", list}};
+}
+
+/// The recipe that the layer is added to, in the user's own words where there are some, without such a layer.
+Json base_recipe(const SuggestCommand& command) {
+  Json json;
+  if (!command.performance.recipe.empty()) {
+    const std::vector<std::byte> bytes = read_file(command.performance.recipe);
+    json = Json::parse(reinterpret_cast<const char*>(bytes.data()),
+                       reinterpret_cast<const char*>(bytes.data()) + bytes.size());
+  }
+  if (!json.contains("layers")) {
+    json["layers"] = Json::array();
+    for (const LayerRecipe& layer : choose_recipe(command.performance).layers)
+      json["layers"].push_back(layer.method);
+  }
+  Json kept = Json::array();
+  for (const Json& layer : json["layers"])
+    if (layer != command.layer && !(layer.is_object() && layer.value("method", "") == command.layer))
+      kept.push_back(layer);
+  json["layers"] = kept;
+  return json;
+}
+
+}  // namespace
+
+int run_suggest(const SuggestCommand& command) {
+  refuse_to_overwrite_inputs(command.performance, command.output);
+  (void)choose_recipe(command.performance);  // refuses what is wrong with it, before it is read as plain JSON
+  Json recipe = base_recipe(command);
+  const Recipe below = parse_recipe(recipe.dump(), "recipe");
+  const auto character = make_character(open_input(command.performance.input), below);
+  recipe["layers"].push_back(command.layer == "flesh" ? flesh_layer(command, *character)
+                                                      : wrinkle_layer(command, character));
+  write_file(command.output, recipe.dump(2) + "\n");
   return 0;
 }
 

@@ -101,8 +101,9 @@ struct RecipeOptions {
 int run_recipe(const RecipeOptions& options);
 
 struct SuggestCommand {
-  std::string input;
+  PerformanceOptions performance;  ///< wrinkles: what the character does; no clip: all of them
   std::string layer = "flesh";
+  int most = 16;  ///< wrinkle tools
   std::string output;
 };
 int run_suggest(const SuggestCommand& command);
