@@ -36,8 +36,7 @@ int run_bake(const BakeCommand& command) {
     writer.reset();
     writer = make_frame_writer(*character->refined_scene(), command.output, format);
   }
-  const Scene& scene =
-      character->refined_scene() != nullptr ? *character->refined_scene() : performance.scene;
+  const Scene& scene = character->shown_scene(performance.scene);
   for (const std::string& warning : character->warnings())
     fmt::print(stderr, "sinew: warning: {}: {}\n", input, warning);
 

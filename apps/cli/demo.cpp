@@ -11,6 +11,7 @@
 
 #include <sinew/character/bake.h>
 #include <sinew/character/performer.h>
+#include <sinew/character/suggest_wrinkles.h>
 #include <sinew/core/error.h>
 #include <sinew/core/file.h>
 #include <sinew/measure/quantities.h>
@@ -115,14 +116,28 @@ std::string full_heading(const Quantity& shown) {
   return std::string(shown.heading);
 }
 
-Recipe recipe_of(const LayerMethod& method) {
+/// The method with its defaults; wrinkles get the tools that suggest themselves in the clips.
+Recipe recipe_of(const LayerMethod& method, const Scene& scene, std::span<const Clip* const> clips) {
   Recipe recipe = recipe_for_method(method.name);
   recipe.normals = false;
+  if (method.name != "wrinkles") return recipe;
+  constexpr int kFramesPerClip = 12;
+  WrinkleFrames frames;
+  frames.count = kFramesPerClip * static_cast<int>(clips.size());
+  frames.set_pose = [&](int frame, Pose& pose) {
+    const Clip& clip = *clips[static_cast<std::size_t>(frame / kFramesPerClip)];
+    pose = rest_pose(scene);
+    sample_clip(clip, clip.duration() * (frame % kFramesPerClip) / (kFramesPerClip - 1), pose);
+  };
+  auto options = std::make_shared<WrinkleLayerOptions>();
+  options->tools = suggest_wrinkles(Character::make(scene, Recipe()), frames);
+  recipe.layers.back().options = std::move(options);
   return recipe;
 }
 
 struct Actor {
   std::string name;
+  Recipe recipe;
   std::shared_ptr<const Character> character;
   std::unique_ptr<CharacterPicture> picture;
   std::unique_ptr<Performer> performer;
@@ -224,10 +239,13 @@ class Demo {
              }).scene;
     write_glb(scene_, file(std::string(act.model) + ".glb", "the character with its clips"));
     actors_.clear();
+    std::vector<const Clip*> clips;
+    for (const Played& shown : act.clips) clips.push_back(&clip(shown.name));
     for (const LayerMethod& method : layer_methods()) {
       Actor actor;
       actor.name = std::string(method.name);
-      actor.character = make_character(scene_, recipe_of(method));
+      actor.recipe = recipe_of(method, scene_, clips);
+      actor.character = make_character(scene_, actor.recipe);
       if (!actor.character->layers().back()->idle_because().empty()) continue;
       actor.picture = std::make_unique<CharacterPicture>(actor.character);
       actor.performer = std::make_unique<Performer>(actor.character);
@@ -487,13 +505,14 @@ class Demo {
         sample_clip(played, frame / rate, pose);
       };
       const std::string name = fmt::format("{}_{}_{}.glb", act_->model, played.name, actor.name);
-      const auto writer = make_frame_writer(
-          scene_, file(name, fmt::format("{} frames as morph targets", baked_frames_)), format);
       // Normals are what makes a viewer's shading right.
-      const LayerMethod* method = find_layer_method(actor.name);
-      Recipe recipe = recipe_of(*method);
+      Recipe recipe = actor.recipe;
       recipe.normals = true;
-      sinew::bake(make_character(scene_, recipe), frames, *writer);
+      const auto character = make_character(scene_, recipe);
+      const auto writer =
+          make_frame_writer(character->shown_scene(scene_),
+                            file(name, fmt::format("{} frames as morph targets", baked_frames_)), format);
+      sinew::bake(character, frames, *writer);
       report_progress(progress_, done_);
     }
   }

@@ -61,6 +61,10 @@ class Character {
   /// frames fit, for writers. The file's vertices are the first of each mesh. Null when no layer wanted any:
   /// then it is the scene that make() was given.
   const Scene* refined_scene() const { return refined_scene_.get(); }
+  /// That, or the scene that make() was given.
+  const Scene& shown_scene(const Scene& made_from) const {
+    return refined_scene_ ? *refined_scene_ : made_from;
+  }
   const Skeleton& skeleton() const { return skeleton_; }
   std::span<const Binding> bindings() const { return bindings_; }
   std::span<const CharacterMesh> meshes() const { return meshes_; }

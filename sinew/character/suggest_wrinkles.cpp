@@ -17,6 +17,8 @@ namespace sinew {
 namespace {
 
 constexpr double kLeastCompression = 0.16;
+constexpr double kLeastShare = 0.3;  // of the strongest compression there is
+constexpr double kMostCovered = 0.25;
 // What belongs to a place: skin that is compressed by this share of its peak, the same way and facing the
 // same way.
 constexpr double kShareOfPeak = 0.4, kSameWay = 0.6, kSameSide = 0.2;
@@ -58,7 +60,8 @@ class Suggester {
         rest_{character->rest(), character->triangles()},
         rings_(one_rings(character->rest().size(), character->triangles())),
         peaks_(character->rest().size()),
-        taken_(character->rest().size(), 0) {
+        taken_(character->rest().size(), 0),
+        covered_(character->rest().size(), 0) {
     Eigen::AlignedBox3f box;
     for (const Triangle& t : rest_.triangles)
       for (const std::uint32_t v : t) box.extend(rest_.positions[v]);
@@ -92,8 +95,10 @@ class Suggester {
       return peaks_[a].compression.amount > peaks_[b].compression.amount;
     });
     std::vector<WrinkleChoice> tools;
+    const double least =
+        order.empty() ? 0 : std::max(kLeastCompression, kLeastShare * peaks_[order[0]].compression.amount);
     for (const std::uint32_t v : order) {
-      if (tools.size() == most || peaks_[v].compression.amount < kLeastCompression) break;
+      if (tools.size() == most || peaks_[v].compression.amount < least) break;
       if (taken_[v] || peaks_[v].compression.direction.isZero()) continue;
       WrinkleChoice tool;
       if (make_tool(v, tool)) tools.push_back(std::move(tool));
@@ -158,14 +163,20 @@ class Suggester {
                 to = middle + (high + kBeyond * length) * along;
     tool.name = name_of(peak);
     tool.mesh = mesh_of(peak);
-    // Neighbouring places under the tool are not worth one of their own.
-    for (std::size_t v = 0; v < taken_.size(); ++v) {
+    // What lies under the tool; a place that others cover already is not worth one of its own.
+    std::vector<std::uint32_t> under;
+    std::size_t covered = 0;
+    for (std::uint32_t v = 0; v < taken_.size(); ++v) {
       const Vec3d there = rest_.positions[v].cast<double>() - middle;
       if (there.dot(along) > low - kBeyond * length && there.dot(along) < high + kBeyond * length &&
           std::abs(there.dot(across)) < kWider * width / 2 && std::abs(there.dot(z)) < length &&
-          normals_[v].dot(z) > 0)
-        taken_[v] = 1;
+          normals_[v].dot(z) > 0) {
+        under.push_back(v);
+        covered += covered_[v] != 0;
+      }
     }
+    if (static_cast<double>(covered) > kMostCovered * static_cast<double>(under.size())) return false;
+    for (const std::uint32_t v : under) taken_[v] = covered_[v] = 1;
     for (const Vec3d& end : {from, to}) {
       const std::uint32_t v = nearest(end, peak);
       const Vec3f& at = rest_.positions[v];
@@ -215,7 +226,7 @@ class Suggester {
   double reach_ = 0;  // metres
   std::vector<Vec3d> normals_;
   std::vector<Peak> peaks_;
-  std::vector<char> taken_;
+  std::vector<char> taken_, covered_;  // by a place; by a tool
 };
 
 /// How much longer than at rest each tool becomes.

@@ -20,8 +20,8 @@ struct WrinkleFrames {
 
 /// Wrinkle tools where the skin is pressed together most while the character performs: one for each place,
 /// across the direction of the compression, as long and as wide as what is pressed together, with its length
-/// where it is stretched the most. Strongest first, at most `most`. Skin that loses less than a sixth of its
-/// length gets none.
+/// where it is stretched the most. Strongest first, at most `most`; places that an earlier tool covers get
+/// none. Skin that loses less than a sixth of its length, or a third of what the strongest loses, gets none.
 std::vector<WrinkleChoice> suggest_wrinkles(const std::shared_ptr<const Character>& character,
                                             const WrinkleFrames& frames, std::size_t most = 16,
                                             const Progress& progress = {});

@@ -4,12 +4,14 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
 #include <sinew/core/parallel.h>
 #include <sinew/core/pattern.h>
+#include <sinew/core/rotation.h>
 #include <sinew/core/smooth_step.h>
 #include <sinew/geometry/incidence.h>
 #include <sinew/scene/refine_mesh.h>
@@ -23,11 +25,10 @@ constexpr std::array<std::string_view, 3> kAttenuations{"bell", "linear", "none"
 constexpr std::array<std::string_view, 2> kMeasures{"surface", "chord"};
 constexpr double kEdgesAcross = 4;  // of half the width
 constexpr std::size_t kFewestPathPoints = 9, kMostPathPoints = 65;
-// Folds that lean against each other stop at this share of the height at which they would touch.
-constexpr double kCloseness = 0.8;
 // Points farther from the skin than this share of their segment were hardly meant for it.
 constexpr double kFarFromSkin = 0.5;
-constexpr double kTightest = 1e12;  // per metre: where folds have no height at all
+// Sums of normals this much shorter than their parts are no directions, and full ones.
+constexpr float kDisagreeing = 0.2f, kAgreeing = 0.7f;
 constexpr std::size_t kItemsPerTask = 2048;
 
 /// A tool's ends on the welded surface.
@@ -140,14 +141,15 @@ WrinkleRegion find_region(const Character& character, const WrinkleChoice& choic
 
 struct WrinkleState : LayerState {
   std::uint32_t frame = 0;
-  std::vector<Vec3f> triangle_normals, normals;           // not of unit length; of unit length
+  std::vector<Vec3f> triangle_normals, normals;           // not of unit length; of unit length at most
   std::vector<std::uint32_t> triangle_done, normal_done;  // the frame for which they hold
   std::vector<std::uint32_t> lifted;                      // the frame for which `heights` holds
   std::vector<double> heights, tightness;                 // of all tools together
   struct ToolState {
     WrinkleCurve::Heights heights;
-    std::vector<Vec3d> points, normals;     // of the path
-    std::vector<double> limits, tightness;  // metres; one over them, which can be interpolated
+    std::vector<double> angles;  // of the bindings that turn it
+    std::vector<double> lengths, turns;
+    std::array<std::vector<double>, 3> tightness;  // of each path
     bool active = false;
     float side = 1;  // -1: the normals point inwards in this frame
   };
@@ -160,21 +162,128 @@ double bounded(double h, double tightness) {
   return h / std::sqrt(std::sqrt(1 + s * s));
 }
 
-/// Finds how high the tool's folds may rise at each point of its path before they lean against each other.
-void set_limits(const WrinkleLayer::Tool& tool, const WrinkleState& state, std::span<const Vec3f> positions,
-                WrinkleState::ToolState& own) {
-  const std::vector<SurfacePoint>& path = tool.region.path;
-  for (std::size_t i = 0; i < path.size(); ++i) {
-    own.points[i] = path[i].at(positions);
-    Vec3d normal = Vec3d::Zero();
-    for (std::size_t c = 0; c < 3; ++c)
-      normal += path[i].weights[c] * state.normals[tool.own_path[3 * i + c]].cast<double>();
-    const double length = normal.norm();
-    own.normals[i] = length > 0 ? Vec3d(static_cast<double>(own.side) / length * normal) : Vec3d::Zero();
+const std::vector<SurfacePoint>& path_of(const WrinkleRegion& region, std::size_t number) {
+  return number == 1 ? region.path : region.side_paths[number / 2];
+}
+
+/// The turn about an axis of unit length that is in a rotation, from -π to π.
+double turn_about(const Vec3d& axis, const Quatd& rotation) {
+  const double sign = rotation.w() < 0 ? -1 : 1;
+  return 2 * std::atan2(sign * rotation.vec().dot(axis), sign * rotation.w());
+}
+
+/// How far a normal leans from `up` against the way `along`, both of unit length, from -π to π: what flanks
+/// of a valley do towards its end.
+double inward_turn(const Vec3d& normal, const Vec3d& up, const Vec3d& along) {
+  return -std::atan2(normal.dot(along), normal.dot(up));
+}
+
+/// A turn brought to between -π/2 and π/2: as it is when small, less again beyond a quarter turn, so that it
+/// does not jump where half a turn one way becomes half a turn the other way.
+double tamed(double turn) {
+  turn = std::remainder(turn, 2 * std::numbers::pi);
+  if (std::abs(turn) <= std::numbers::pi / 2) return turn;
+  return std::copysign(std::numbers::pi - std::abs(turn), turn);
+}
+
+/// Finds how tightly the skin under each of the tool's paths is rolled up. Its turns are those of its joints,
+/// and what its normals differ from them; these alone would not do: where skin goes through itself they point
+/// anywhere.
+void set_tightness(const WrinkleLayer::Tool& tool, const LayerFrame& frame, const WrinkleState& state,
+                   std::span<const Vec3f> positions, WrinkleState::ToolState& own) {
+  const Mat3d start = frame.posed_from_rest[tool.turning_bindings[0]].linear();
+  const Mat3d back = start.inverse();
+  Vec3d across = start * tool.region.across;
+  const bool usable = back.allFinite() && across.allFinite() && across.norm() > 0;
+  if (usable) across.normalize();
+  const double sign = start.determinant() < 0 ? -1 : 1;  // a mirror turns turns round
+  Vec3d along = start * tool.region.along;
+  along -= along.dot(across) * across;
+  if (along.norm() > 0) along.normalize();
+  const Vec3d up = sign * along.cross(across);
+  for (std::size_t b = 0; b < tool.turning_bindings.size(); ++b) {
+    const Mat3d turned = frame.posed_from_rest[tool.turning_bindings[b]].linear() * back;
+    own.angles[b] =
+        usable && turned.allFinite() ? sign * turn_about(across, rotation_of(Affine3d(turned))) : 0;
   }
-  find_fold_limits(own.points, own.normals, own.limits);
-  for (std::size_t i = 0; i < path.size(); ++i)
-    own.tightness[i] = std::min(1 / (kCloseness * own.limits[i]), kTightest);
+  for (std::size_t p = 0; p < own.tightness.size(); ++p) {
+    const std::vector<SurfacePoint>& path = path_of(tool.region, p);
+    const WrinkleLayer::Tool::PathTurns& turns = tool.paths[p];
+    Vec3d last = path[0].at(positions);
+    for (std::size_t i = 0; i < path.size(); ++i) {
+      const Vec3d point = path[i].at(positions);
+      own.lengths[i] = (i == 0 ? 0 : own.lengths[i - 1]) + (point - last).norm();
+      last = point;
+      own.turns[i] = turns.at_rest[i];
+      for (std::uint32_t k = turns.starts[i]; k < turns.starts[i + 1]; ++k)
+        own.turns[i] -= turns.weights[k] * own.angles[turns.bindings[k]];
+      Vec3d normal = Vec3d::Zero();
+      for (std::size_t c = 0; c < 3; ++c)
+        normal += path[i].weights[c] * state.normals[turns.corners[3 * i + c]].cast<double>();
+      if (usable && normal.norm() > 0)
+        own.turns[i] += tamed(inward_turn(static_cast<double>(own.side) * normal, up, along) - own.turns[i]);
+    }
+    find_fold_tightness(own.lengths, own.turns, own.tightness[p]);
+  }
+}
+
+/// At a place of the region: between the paths, and between their points.
+double tightness_at(const WrinkleState::ToolState& own, const WrinkleVertex& vertex) {
+  const double at = vertex.along * static_cast<double>(own.turns.size() - 1);
+  const auto point = std::min(static_cast<std::size_t>(at), own.turns.size() - 2);
+  const double t = at - static_cast<double>(point);
+  const auto along = [&](std::size_t path) {
+    return (1 - t) * own.tightness[path][point] + t * own.tightness[path][point + 1];
+  };
+  const double side = std::min(std::abs(vertex.across) / WrinkleRegion::kSidePath, 1.0);
+  return (1 - side) * along(1) + side * along(vertex.across < 0 ? 0 : 2);
+}
+
+/// Normals at rest of the vertices of a region's triangles, zero elsewhere.
+std::vector<Vec3d> rest_normals(const Character& character, const WrinkleRegion& region) {
+  std::vector<Vec3d> normals(character.rest().size(), Vec3d::Zero());
+  for (const std::uint32_t t : region.triangles) {
+    const Triangle& triangle = character.triangles()[t];
+    const Vec3d a = character.rest()[triangle[0]].cast<double>();
+    const Vec3d normal = (character.rest()[triangle[1]].cast<double>() - a)
+                             .cross(character.rest()[triangle[2]].cast<double>() - a);
+    for (const std::uint32_t v : triangle) normals[v] += normal;
+  }
+  return normals;
+}
+
+void set_paths(const Character& character, std::uint32_t start, WrinkleLayer::Tool& tool) {
+  const SkinWeights& weights = character.skin_weights();
+  tool.turning_bindings = {weights.row_joints(start)[0]};
+  const auto number_of = [&](std::uint32_t binding) {
+    const auto found = std::find(tool.turning_bindings.begin(), tool.turning_bindings.end(), binding);
+    if (found == tool.turning_bindings.end()) tool.turning_bindings.push_back(binding);
+    return static_cast<std::uint32_t>(
+        std::find(tool.turning_bindings.begin(), tool.turning_bindings.end(), binding) -
+        tool.turning_bindings.begin());
+  };
+  const std::vector<Vec3d> vertex_normals = rest_normals(character, tool.region);
+  for (std::size_t p = 0; p < tool.paths.size(); ++p) {
+    WrinkleLayer::Tool::PathTurns& turns = tool.paths[p];
+    std::vector<Vec3d> normals;
+    for (const SurfacePoint& point : path_of(tool.region, p)) {
+      Vec3d normal = Vec3d::Zero();
+      for (std::size_t c = 0; c < 3; ++c) {
+        const std::uint32_t v = point.corners[c];
+        normal += point.weights[c] * vertex_normals[v];
+        for (std::size_t k = 0; k < weights.row_size(v); ++k) {
+          turns.bindings.push_back(number_of(weights.row_joints(v)[k]));
+          turns.weights.push_back(point.weights[c] * static_cast<double>(weights.row_values(v)[k]));
+        }
+      }
+      turns.starts.push_back(static_cast<std::uint32_t>(turns.bindings.size()));
+      normals.push_back(normal.norm() > 0 ? Vec3d(normal.normalized()) : tool.region.normal);
+    }
+    turns.at_rest.resize(normals.size());
+    find_inward_turns(normals, tool.region.across.normalized(), turns.at_rest);
+    const double first = inward_turn(normals[0], tool.region.normal, tool.region.along.normalized());
+    for (double& turn : turns.at_rest) turn += first;
+  }
 }
 
 }  // namespace
@@ -273,7 +382,6 @@ WrinkleLayer::WrinkleLayer(const Character& character, const WrinkleLayerOptions
     tool.strength = choice.strength;
     tool.fade = choice.fade;
     tool.side = winding_side(character, anchors);
-    tool.binding = character.skin_weights().row_joints(anchors.from)[0];
     if (tool.region.vertices.empty()) {
       notes_.push_back(
           fmt::format("tool '{}' lifts nothing: no skin under its segment faces its way", tool.name));
@@ -289,10 +397,14 @@ WrinkleLayer::WrinkleLayer(const Character& character, const WrinkleLayerOptions
       tool.places.push_back(tool.curve.place(vertex.along));
       tool.own_vertices.push_back(number_of(vertex.vertex));
     }
+    set_paths(character, anchors.from, tool);
     tool.own_normals = tool.own_vertices;
-    for (const SurfacePoint& point : tool.region.path)
-      for (const std::uint32_t v : point.corners) tool.own_path.push_back(number_of(v));
-    tool.own_normals.insert(tool.own_normals.end(), tool.own_path.begin(), tool.own_path.end());
+    for (std::size_t p = 0; p < tool.paths.size(); ++p)
+      for (const SurfacePoint& point : path_of(tool.region, p))
+        for (const std::uint32_t v : point.corners) {
+          tool.paths[p].corners.push_back(number_of(v));
+          tool.own_normals.push_back(tool.paths[p].corners.back());
+        }
     std::sort(tool.own_normals.begin(), tool.own_normals.end());
     tool.own_normals.erase(std::unique(tool.own_normals.begin(), tool.own_normals.end()),
                            tool.own_normals.end());
@@ -353,8 +465,13 @@ std::unique_ptr<LayerState> WrinkleLayer::make_state() const {
   state->tightness.resize(moved_.size(), 0);
   for (const Tool& tool : tools_) {
     const std::size_t points = tool.region.path.size();
-    state->tools.push_back({tool.curve.make_heights(), std::vector<Vec3d>(points), std::vector<Vec3d>(points),
-                            std::vector<double>(points), std::vector<double>(points)});
+    WrinkleState::ToolState own;
+    own.heights = tool.curve.make_heights();
+    own.angles.resize(tool.turning_bindings.size());
+    own.lengths.resize(points);
+    own.turns.resize(points);
+    for (std::vector<double>& tightness : own.tightness) tightness.resize(points);
+    state->tools.push_back(std::move(own));
   }
   return state;
 }
@@ -391,26 +508,28 @@ void WrinkleLayer::deform(const LayerFrame& frame, LayerState* state, std::span<
         if (s.normal_done[v] == s.frame) continue;
         s.normal_done[v] = s.frame;
         Vec3f sum = Vec3f::Zero();
-        for (std::uint32_t j = triangle_starts_[v]; j < triangle_starts_[v + 1]; ++j)
+        float total = 0;
+        for (std::uint32_t j = triangle_starts_[v]; j < triangle_starts_[v + 1]; ++j) {
           sum += s.triangle_normals[triangle_numbers_[j]];
-        const float length = sum.norm();
-        s.normals[v] = length > 0 && std::isfinite(length) ? Vec3f(sum / length) : Vec3f(Vec3f::Zero());
+          total += s.triangle_normals[triangle_numbers_[j]].norm();
+        }
+        // Where triangles face all ways, as in skin that just goes through itself, there is no way up.
+        const float length = sum.norm(), agreement = length / total;
+        s.normals[v] = agreement > 0 && std::isfinite(agreement)
+                           ? Vec3f(sum * (smooth_step(kDisagreeing, kAgreeing, agreement) / length))
+                           : Vec3f(Vec3f::Zero());
       }
     });
-    const bool mirrored = frame.posed_from_rest[tool.binding].linear().determinant() < 0;
+    const bool mirrored = frame.posed_from_rest[tool.turning_bindings[0]].linear().determinant() < 0;
     own.side = static_cast<float>(mirrored ? -tool.side : tool.side);
-    set_limits(tool, s, before, own);
+    set_tightness(tool, frame, s, before, own);
     const double shown = smooth_step(0.0, std::max(tool.fade * tool.rest_length, 1e-300), lost);
     const double scale = tool.strength * shown;
-    const double last = static_cast<double>(tool.region.path.size() - 1);
     parallel_blocks(tool.places.size(), kItemsPerTask, [&](std::size_t begin, std::size_t end) {
       for (std::size_t k = begin; k < end; ++k) {
         const WrinkleVertex& vertex = tool.region.vertices[k];
-        const double at = vertex.along * last;
-        const auto place = std::min(static_cast<std::size_t>(at), own.tightness.size() - 2);
-        const double t = at - static_cast<double>(place);
         // A tool that is just coming up does not press others' folds down at once.
-        const double tightness = shown * ((1 - t) * own.tightness[place] + t * own.tightness[place + 1]);
+        const double tightness = shown * tightness_at(own, vertex);
         const std::uint32_t v = tool.own_vertices[k];
         if (s.lifted[v] != s.frame) {
           s.heights[v] = 0;

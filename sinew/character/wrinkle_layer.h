@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -64,12 +65,20 @@ class WrinkleLayer : public Layer {
     bool along_surface = true;  ///< else by the chord
     double strength = 1, fade = 0;
     double side = 1;
-    std::uint32_t binding = 0;                ///< of its start: tells whether a frame mirrors it
     std::vector<WrinkleCurve::Place> places;  ///< per vertex of the region
     std::vector<std::uint32_t> own_vertices;  ///< per vertex of the region, its number in the layer's list
-    std::vector<std::uint32_t> own_path;  ///< per corner of the path's points, its number in the layer's list
+    /// How its three paths (left, under the segment, right) turn inwards: at rest, and with which bindings.
+    struct PathTurns {
+      std::vector<double> at_rest;           ///< per point of the path, from the region's normal
+      std::vector<std::uint32_t> corners;    ///< of the path's points, numbers in the layer's list
+      std::vector<std::uint32_t> starts{0};  ///< per point, its influences
+      std::vector<std::uint32_t> bindings;   ///< numbers in turning_bindings
+      std::vector<double> weights;
+    };
+    std::array<PathTurns, 3> paths;
+    std::vector<std::uint32_t> turning_bindings;  ///< of the character; the first is that of the start
+    std::vector<std::uint32_t> own_normals;    ///< whose normals it needs: its vertices, corners of its paths
     std::vector<std::uint32_t> own_triangles;  ///< those that the normals need, numbers in the layer's list
-    std::vector<std::uint32_t> own_normals;  ///< vertices whose normals it needs, numbers in the layer's list
   };
 
   /// Throws Error for tools whose ends are missing, the same, or not there.

@@ -108,20 +108,21 @@ class RegionFinder {
       if (!(place.x > 0 && place.x < 1)) continue;
       const double share = wrinkle_attenuation(segment_.attenuation, place.z) *
                            smooth_step(kTurnedAway, kTurnedTo, vertex_normal(v).dot(region_.normal));
-      if (share > 0) region_.vertices.push_back({v, place.x, share});
+      if (share > 0) region_.vertices.push_back({v, place.x, place.z, share});
     }
   }
 
-  /// The region's point at (x, 0): of several layers the one nearest to the segment.
-  SurfacePoint point_under(double x) const {
+  /// The region's point at (x, z): of several layers the one nearest to the rectangle.
+  SurfacePoint point_under(double x, double z) const {
     SurfacePoint best;
     double nearest = std::numeric_limits<double>::infinity();
-    const Vec3d on_segment = region_.start + x * (at(segment_.to) - region_.start);
+    const Vec3d on_segment = region_.start + x * (at(segment_.to) - region_.start) +
+                             z * region_.across / region_.across.squaredNorm();
     for (const std::uint32_t t : region_.triangles) {
       std::array<WrinkleRegion::Place, 3> p;
       for (std::size_t c = 0; c < 3; ++c) p[c] = region_.place(at(mesh_.triangles[t][c]));
       const auto area = [&](const WrinkleRegion::Place& a, const WrinkleRegion::Place& b) {
-        return (a.x - x) * b.z - (b.x - x) * a.z;
+        return (a.x - x) * (b.z - z) - (b.x - x) * (a.z - z);
       };
       std::array<double, 3> w{area(p[1], p[2]), area(p[2], p[0]), area(p[0], p[1])};
       const double sum = w[0] + w[1] + w[2];
@@ -152,8 +153,15 @@ class RegionFinder {
     region_.path.push_back({{a, a, a}, {1, 0, 0}});
     if (!region_.triangles.empty())
       for (std::size_t i = 1; i + 1 < count; ++i)
-        region_.path.push_back(point_under(static_cast<double>(i) / static_cast<double>(count - 1)));
+        region_.path.push_back(point_under(static_cast<double>(i) / static_cast<double>(count - 1), 0));
     region_.path.push_back({{b, b, b}, {1, 0, 0}});
+    for (const int side : {0, 1})
+      for (std::size_t i = 0; i < region_.path.size(); ++i)
+        region_.side_paths[static_cast<std::size_t>(side)].push_back(
+            region_.triangles.empty()
+                ? region_.path[i]
+                : point_under(static_cast<double>(i) / static_cast<double>(region_.path.size() - 1),
+                              (2 * side - 1) * WrinkleRegion::kSidePath));
   }
 
   const MeshView& mesh_;
@@ -202,26 +210,28 @@ int wrinkle_refinement(const MeshView& mesh, const WrinkleRegion& region, std::u
   return levels;
 }
 
-void find_fold_limits(std::span<const Vec3d> points, std::span<const Vec3d> normals,
-                      std::span<double> limits) {
-  std::fill(limits.begin(), limits.end(), std::numeric_limits<double>::infinity());
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    double turned = 0;  // from i on, radians; positive where the path is hollow
-    for (std::size_t j = i + 1; j < points.size(); ++j) {
-      const Vec3d step = points[j] - points[j - 1];
-      const double turn = std::acos(std::clamp(normals[j - 1].dot(normals[j]), -1.0, 1.0));
-      turned += (normals[j - 1] - normals[j]).dot(step) > 0 ? turn : -turn;
-      const Vec3d way = points[j] - points[i];
-      const double leaning = (normals[i] - normals[j]).dot(way);
-      double limit = std::numeric_limits<double>::infinity();
-      if (leaning > 0)
-        limit = way.squaredNorm() / leaning;
-      else if (turned > std::numbers::pi / 2)
-        limit = 0;  // the two sides of the hollow have gone through each other
-      limits[i] = std::min(limits[i], limit);
-      limits[j] = std::min(limits[j], limit);
-    }
+void find_inward_turns(std::span<const Vec3d> normals, const Vec3d& across, std::span<double> turns) {
+  for (std::size_t i = 0; i < normals.size(); ++i) {
+    // A turn about `across` takes the normal towards the end of the path: over a ridge.
+    const double outwards =
+        i == 0 ? 0 : std::atan2(normals[i - 1].cross(normals[i]).dot(across), normals[i - 1].dot(normals[i]));
+    turns[i] = (i == 0 ? 0 : turns[i - 1]) - outwards;
   }
+}
+
+void find_fold_tightness(std::span<const double> lengths, std::span<const double> turns,
+                         std::span<double> tightness) {
+  std::fill(tightness.begin(), tightness.end(), 0.0);
+  for (std::size_t i = 0; i < turns.size(); ++i)
+    for (std::size_t j = i + 1; j < turns.size(); ++j) {
+      const double inwards = turns[j] - turns[i], length = lengths[j] - lengths[i];
+      if (!(inwards > 0)) continue;
+      const double tight = inwards < std::numbers::pi && length > 0
+                               ? std::min(2 * std::tan(inwards / 2) / length, kTightest)
+                               : kTightest;
+      tightness[i] = std::max(tightness[i], tight);
+      tightness[j] = std::max(tightness[j], tight);
+    }
 }
 
 }  // namespace sinew

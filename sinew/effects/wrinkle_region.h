@@ -32,8 +32,9 @@ struct WrinkleSegment {
 /// A vertex that the tool lifts.
 struct WrinkleVertex {
   std::uint32_t vertex = 0;
-  double along = 0;  ///< 0 at the segment's start, 1 at its end
-  double share = 1;  ///< of the height of the control curve
+  double along = 0;   ///< 0 at the segment's start, 1 at its end
+  double across = 0;  ///< -1 to 1 over the width
+  double share = 1;   ///< of the height of the control curve
 };
 
 /// A point of the surface.
@@ -59,6 +60,9 @@ struct WrinkleRegion {
   std::vector<WrinkleVertex> vertices;   ///< those with a share, ascending
   /// Points on the surface under the segment, evenly spaced along it, from the first vertex to the last.
   std::vector<SurfacePoint> path;
+  /// The same beside the segment, half-way to the sides, for what differs across the region.
+  std::array<std::vector<SurfacePoint>, 2> side_paths;
+  static constexpr double kSidePath = 0.5;  ///< they lie at -kSidePath and kSidePath across
 
   /// Coordinates in the rectangle: x from 0 to 1 along the segment, z from -1 to 1 across.
   struct Place {
@@ -73,16 +77,26 @@ struct WrinkleRegion {
 WrinkleRegion find_wrinkle_region(const MeshView& mesh, const WrinkleSegment& segment,
                                   std::size_t path_points);
 
-/// How often a triangle of the region has to be halved until none of its edges is much longer than `along` (in
-/// lengths of the segment) along the segment and `across` (in halves of the width) across it; at most `most`.
+/// How often a triangle of the region has to be halved until none of its edges is much longer than `along`
+/// (in lengths of the segment) along the segment and `across` (in halves of the width) across it; at most
+/// `most`.
 int wrinkle_refinement(const MeshView& mesh, const WrinkleRegion& region, std::uint32_t triangle,
                        double along, double across, int most);
 
-/// How high folds may rise at each point of a path before they meet others that lean against them, where the
-/// surface is hollow. Two points that move by h along their normals come no nearer than to touch while
-/// h ≤ |q − p|² / ((n_p − n_q)·(q − p)). Infinite where all others lean away, 0 where the two sides of a
-/// hollow have already gone through each other. `limits` has one entry per point; normals have unit length.
-void find_fold_limits(std::span<const Vec3d> points, std::span<const Vec3d> normals,
-                      std::span<double> limits);
+/// How far a path has turned inwards at each of its points since its first, radians: negative over ridges.
+/// `across`: the axis that counts, of unit length, as are the normals; of a path along x seen from above z ×
+/// x.
+void find_inward_turns(std::span<const Vec3d> normals, const Vec3d& across, std::span<double> turns);
+
+/// How tightly a path is rolled up at each of its points: one over the height, per metre, to which folds
+/// there may rise before they meet others that lean against them. Where the path turns inwards by θ over a
+/// length s, as two flanks of a valley do or a hollow arc, points that rise along their normals meet at s/2 ·
+/// cot(θ/2). The tightest of all pairs counts: 0 where none lean against each other, kTightest where θ
+/// reaches half a turn. Depends on lengths and turns along the path alone, so it goes on evenly when skin
+/// goes through itself. `lengths`: from the first point, as the turns.
+void find_fold_tightness(std::span<const double> lengths, std::span<const double> turns,
+                         std::span<double> tightness);
+
+inline constexpr double kTightest = 1e12;
 
 }  // namespace sinew

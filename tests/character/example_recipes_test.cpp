@@ -3,11 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <sinew/character/field_layer.h>
+#include <sinew/character/flesh_layer.h>
 #include <sinew/character/performer.h>
 #include <sinew/character/recipe.h>
+#include <sinew/character/wrinkle_layer.h>
 #include <sinew/core/file.h>
 #include <sinew/geometry/volume.h>
 #include <sinew/models/models.h>
+#include <sinew/models/open_models.h>
 
 #include "tests/support/sanitized.h"
 
@@ -55,6 +58,37 @@ TEST(ExampleRecipes, KeepVolumes) {
       EXPECT_NEAR(now / rest, 1, 1e-6) << recipe;
     else
       EXPECT_NEAR(now / rest, 1, 0.05) << recipe;
+  }
+}
+
+TEST(ExampleRecipes, Fold) {
+  const std::pair<const char*, const char*> recipes[] = {{"wrinkles_forehead.json", "forehead"},
+                                                         {"wrinkles_trousers.json", "trousers"}};
+  for (const auto& [recipe, model] : recipes) {
+    const auto path = std::filesystem::path(SINEW_SOURCE_DIR) / "examples/recipes" / recipe;
+    const Scene scene = make_open_model(model);
+    const auto character = Character::make(scene, read_recipe(path));
+    EXPECT_TRUE(character->warnings().empty()) << recipe << ": " << character->warnings()[0];
+    Performer performer(character);
+    Pose pose = character->rest_pose();
+    sample_clip(scene.clips[0], 0.3 * scene.clips[0].duration(), pose);
+    performer.perform(pose);
+    const auto& layer = dynamic_cast<const WrinkleLayer&>(*character->layers().back());
+    std::size_t folded = 0;
+    for (const WrinkleLayer::Tool& tool : layer.tools())
+      folded += WrinkleLayer::loss(tool, performer.welded_positions()) > 0.02 * tool.rest_length;
+    EXPECT_GE(folded, 1u) << recipe;
+  }
+}
+
+TEST(ExampleRecipes, Jiggle) {
+  if (test::kSanitized) GTEST_SKIP() << "making the mannequin takes minutes here";
+  const std::pair<const char*, const char*> recipes[] = {{"flesh_jump.json", "mannequin"},
+                                                         {"flesh_cat.json", "cat"}};
+  for (const auto& [recipe, model] : recipes) {
+    const auto path = std::filesystem::path(SINEW_SOURCE_DIR) / "examples/recipes" / recipe;
+    const auto character = Character::make(make_model(model, {6866, {}}).scene, read_recipe(path));
+    EXPECT_GE(dynamic_cast<const FleshLayer&>(*character->layers().back()).elements().size(), 2u) << recipe;
   }
 }
 

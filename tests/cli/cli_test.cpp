@@ -235,6 +235,41 @@ TEST_F(Cli, SuggestsFlesh) {
   EXPECT_NE(sinew("suggest model:cat@3000 --layer wood -o " + path("x.json")).exit_code, 0);
 }
 
+TEST_F(Cli, SuggestsWrinklesAndBakesThem) {
+  if (test::kSanitized) GTEST_SKIP() << "the same code as in the layer's tests, slowly";
+  write_file(path("below.json"), R"({"weld_tolerance": 0.00001, "layers": ["lbs", "wrinkles"]})");
+  const Outcome outcome = sinew("suggest model:trousers --layer wrinkles --most 3 --recipe " +
+                                path("below.json") + " -o " + path("folds.json"));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("3 tools"), std::string::npos) << outcome.out;
+  // What the recipe said stays, and has one such layer.
+  const auto recipe = nlohmann::json::parse(as_text(read_file(path("folds.json"))));
+  EXPECT_EQ(recipe["weld_tolerance"], 0.00001);
+  ASSERT_EQ(recipe["layers"].size(), 2u);
+  EXPECT_EQ(recipe["layers"][0], "lbs");
+  EXPECT_EQ(recipe["layers"][1]["tools"].size(), 3u);
+
+  ASSERT_EQ(sinew("generate trousers -o " + path("trousers.glb")).exit_code, 0);
+  const std::string bake =
+      "bake " + path("trousers.glb") + " --recipe " + path("folds.json") + " --frames 0-15 -o ";
+  ASSERT_EQ(sinew(bake + path("sit.glb")).exit_code, 0);
+  ASSERT_EQ(sinew(bake + path("sit.pc2")).exit_code, 0);
+  ASSERT_EQ(sinew(bake + path("sit.obj")).exit_code, 0);
+  test::expect_valid(directory_ / "sit.glb");
+  const Scene file = read_gltf(path("trousers.glb")), baked = read_gltf(path("sit.glb")),
+              last = read_scene(path("sit_0015.obj"));
+  const auto& before = file.meshes[0].surface.positions;
+  const auto& after = baked.meshes[0].surface.positions;
+  ASSERT_GT(after.size(), before.size());
+  EXPECT_EQ(last.meshes[0].surface.positions.size(), after.size());
+  for (std::size_t v = 0; v < before.size(); ++v) EXPECT_LT((after[v] - before[v]).norm(), 1e-5f) << v;
+  EXPECT_EQ(std::filesystem::file_size(path("sit.pc2")), 32 + after.size() * 12 * 16);
+
+  expect_failure("suggest " + path("sit_0015.obj") + " --layer wrinkles -o " + path("x.json"), "no clip");
+  expect_failure("suggest model:trousers --layer wrinkles --clip none -o " + path("x.json"), "no clip");
+  expect_failure("info model:forehead@500", "500");
+}
+
 TEST_F(Cli, RealCharactersBakeAndValidate) {
   for (const char* name : {"human.glb", "fox.glb", "rigged_figure.glb"}) {
     const auto file = test::asset(name);

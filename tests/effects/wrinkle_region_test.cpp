@@ -422,96 +422,101 @@ TEST(WrinkleRefinement, HalvesUntilEdgesAreShortEnough) {
   EXPECT_EQ(levels(0.01, 0.01, 0), 0);
 }
 
-std::vector<double> fold_limits(const std::vector<Vec3d>& points, const std::vector<Vec3d>& normals) {
-  std::vector<double> limits(points.size(), -1);
-  find_fold_limits(points, normals, limits);
-  return limits;
+std::vector<double> fold_tightness(const std::vector<Vec3d>& points, const std::vector<Vec3d>& normals) {
+  std::vector<double> lengths(points.size()), turns(points.size()), tightness(points.size(), -1);
+  for (std::size_t i = 1; i < points.size(); ++i)
+    lengths[i] = lengths[i - 1] + (points[i] - points[i - 1]).norm();
+  // Paths along x, seen from above y: y × x.
+  find_inward_turns(normals, -Vec3d::UnitZ(), turns);
+  find_fold_tightness(lengths, turns, tightness);
+  return tightness;
 }
 
-// Two flanks that rise at `half_angle` from the plane in which they mirror each other.
+/// A path of two straight flanks from x < 0 to x > 0 that meet in the origin, each turned upwards (y) by
+/// `slope`, with `count` points on each.
 struct Valley {
   std::vector<Vec3d> points, normals;
-
-  void add(double from_corner, double half_angle) {
-    for (const double side : {-1.0, 1.0}) {
-      points.emplace_back(side * from_corner * std::sin(half_angle), from_corner * std::cos(half_angle), 0);
-      normals.emplace_back(-side * std::cos(half_angle), std::sin(half_angle), 0);
-    }
+  Valley(double slope, int count, double length = 1) {
+    for (const double side : {-1.0, 1.0})
+      for (int i = 1; i <= count; ++i) {
+        const double s = length * (side < 0 ? count + 1 - i : i) / count;
+        points.emplace_back(side * s * std::cos(slope), s * std::sin(slope), 0);
+        normals.emplace_back(-side * std::sin(slope), std::cos(slope), 0);
+      }
   }
 };
 
-TEST(FoldLimits, OppositeFlanksMeetInTheMiddle) {
-  for (const double half_angle : {0.2, 0.5, std::numbers::pi / 4, 1.2}) {
-    Valley valley;
-    valley.add(0.3, half_angle);
-    for (const double limit : fold_limits(valley.points, valley.normals))
-      EXPECT_NEAR(limit, 0.3 * std::tan(half_angle), 1e-12);
+TEST(FoldTightness, FlanksOfAValleyMeetInTheMiddle) {
+  for (const double slope : {0.2, 0.7, 1.2}) {
+    // Two points at 0.3 from the corner, along the path: they meet above it at a height of 0.3 · cot(slope).
+    std::vector<double> tightness(2);
+    find_fold_tightness(std::vector<double>{0, 0.6}, std::vector<double>{0, 2 * slope}, tightness);
+    for (const double tight : tightness) EXPECT_NEAR(1 / tight, 0.3 / std::tan(slope), 1e-12) << slope;
   }
 }
 
-// Of all points of the other flank, one nearer to the corner limits most: minimising
-// |q − p|² / ((n_p − n_q)·(q − p)) over it gives 2 s tan(φ/2), a little less than the s tan φ at which the
-// flanks meet.
-TEST(FoldLimits, SampledValley) {
-  for (const double half_angle : {0.2, 0.5, std::numbers::pi / 4}) {
-    Valley valley;
-    for (int i = 1; i <= 200; ++i) valley.add(0.005 * i, half_angle);
-    const std::vector<double> limits = fold_limits(valley.points, valley.normals);
-    for (int i = 1; i <= 200; ++i) {
-      const double s = 0.005 * i;
-      const auto place = static_cast<std::size_t>(2 * (i - 1));
-      EXPECT_EQ(limits[place], limits[place + 1]);
-      EXPECT_LE(limits[place], s * std::tan(half_angle) + 1e-12);
-      if (i > 20) {
-        EXPECT_NEAR(limits[place], 2 * s * std::tan(half_angle / 2), 0.01 * s);
-      }
+TEST(FoldTightness, LiftedFlanksDoNotCross) {
+  for (const double slope : {0.2, 0.7, 1.2, 1.5}) {
+    const Valley valley(slope, 40);
+    const std::vector<double> tightness = fold_tightness(valley.points, valley.normals);
+    for (std::size_t i = 0; i < valley.points.size(); ++i) {
+      ASSERT_GT(tightness[i], 0);
+      const Vec3d lifted = valley.points[i] + valley.normals[i] / tightness[i];
+      EXPECT_GT(lifted.x() * valley.points[i].x(), 0) << slope << " at " << i;
     }
   }
 }
 
-// Moved by its own limit, no flank is beyond the other.
-TEST(FoldLimits, FlanksDoNotCross) {
-  for (const double half_angle : {0.2, 0.5, 1.0, 1.4}) {
-    Valley valley;
-    for (int i = 1; i <= 50; ++i) valley.add(0.02 * i, half_angle);
-    const std::vector<double> limits = fold_limits(valley.points, valley.normals);
-    for (std::size_t i = 0; i < limits.size(); ++i) {
-      const Vec3d lifted = valley.points[i] + limits[i] * valley.normals[i];
-      EXPECT_GE(lifted.x() * valley.points[i].x(), -1e-12);
+TEST(FoldTightness, RidgesAndFlatsHaveNone) {
+  const Valley ridge(-0.7, 20), flat(0, 20);
+  for (const double tightness : fold_tightness(ridge.points, ridge.normals)) EXPECT_EQ(tightness, 0);
+  for (const double tightness : fold_tightness(flat.points, flat.normals)) EXPECT_EQ(tightness, 0);
+}
+
+TEST(FoldTightness, HollowArcsEndAtTheirCentre) {
+  constexpr double kRadius = 0.4;
+  std::vector<Vec3d> points, normals, outside;
+  for (int i = 0; i <= 40; ++i) {
+    const double angle = -0.1 + 0.2 * i / 40;
+    points.emplace_back(kRadius * std::sin(angle), -kRadius * std::cos(angle), 0);
+    normals.push_back(-points.back() / kRadius);
+    outside.push_back(points.back() / kRadius);
+  }
+  for (const double tightness : fold_tightness(points, normals)) EXPECT_NEAR(tightness, 1 / kRadius, 0.02);
+  // Upside down it is a ridge: the same turns about the other axis.
+  std::vector<Vec3d> turned;
+  for (const Vec3d& p : points) turned.emplace_back(p.x(), -p.y(), 0);
+  std::vector<Vec3d> upwards;
+  for (const Vec3d& p : turned) upwards.push_back(p / kRadius);
+  for (const double tightness : fold_tightness(turned, upwards)) EXPECT_EQ(tightness, 0);
+}
+
+// Skin that is bent farther and farther goes through itself in the end: folds only get lower on the way.
+TEST(FoldTightness, GrowsEvenlyUntilSkinGoesThroughItself) {
+  const std::vector<double> lengths{0, 0.1, 0.2, 0.3};
+  double last = 0;
+  for (int step = 1; step <= 400; ++step) {
+    const double bend = step * 0.01;
+    std::vector<double> tightness(4);
+    find_fold_tightness(lengths, std::vector<double>{0, 0, bend, bend}, tightness);
+    EXPECT_GE(tightness[1], last);
+    EXPECT_EQ(tightness[1], tightness[2]);
+    if (bend > std::numbers::pi) {
+      EXPECT_EQ(tightness[1], kTightest);
     }
+    last = tightness[1];
   }
 }
 
-TEST(FoldLimits, RidgeAndFlatHaveNone) {
-  Valley ridge;
-  for (int i = 1; i <= 20; ++i) ridge.add(0.05 * i, 0.7);
-  for (Vec3d& normal : ridge.normals) normal = -normal;
-  for (const double limit : fold_limits(ridge.points, ridge.normals)) EXPECT_EQ(limit, kInfinity);
-  std::vector<Vec3d> line;
-  for (int i = 0; i < 20; ++i) line.emplace_back(0.1 * i, 0, 0);
-  for (const double limit : fold_limits(line, std::vector<Vec3d>(20, Vec3d(0.1, 0.9, 0.4).normalized())))
-    EXPECT_EQ(limit, kInfinity);
-}
-
-TEST(FoldLimits, ArcSeenFromInsideAndOutside) {
-  constexpr double kRadius = 0.7;
-  std::vector<Vec3d> points, inwards, outwards;
-  for (int i = 0; i < 40; ++i) {
-    const Vec3d ray(std::cos(0.05 * i), std::sin(0.05 * i), 0);
-    points.push_back(kRadius * ray);
-    inwards.push_back(-ray);
-    outwards.push_back(ray);
-  }
-  for (const double limit : fold_limits(points, inwards)) EXPECT_NEAR(limit, kRadius, 1e-9);
-  for (const double limit : fold_limits(points, outwards)) EXPECT_EQ(limit, kInfinity);
-}
-
-TEST(FoldLimits, FewPoints) {
-  find_fold_limits({}, {}, {});
-  EXPECT_EQ(fold_limits({Vec3d(1, 2, 3)}, {Vec3d::UnitX()})[0], kInfinity);
-  // Two points at one place say nothing about a distance.
-  for (const double limit : fold_limits({Vec3d(1, 2, 3), Vec3d(1, 2, 3)}, {Vec3d::UnitX(), Vec3d::UnitY()}))
-    EXPECT_EQ(limit, kInfinity);
+TEST(FoldTightness, FewPointsAndPointsInOnePlace) {
+  find_fold_tightness({}, {}, {});
+  EXPECT_EQ(fold_tightness({Vec3d::Zero()}, {Vec3d::UnitY()}), std::vector<double>{0});
+  const Vec3d left = Vec3d(1, 1, 0).normalized(), right = Vec3d(-1, 1, 0).normalized();
+  EXPECT_EQ(fold_tightness({Vec3d::Zero(), Vec3d::Zero()}, {left, right}),
+            (std::vector<double>{kTightest, kTightest}));
+  for (const double tightness :
+       fold_tightness({Vec3d::Zero(), Vec3d::UnitX()}, {Vec3d::Zero(), Vec3d::UnitY()}))
+    EXPECT_TRUE(std::isfinite(tightness));
 }
 
 }  // namespace

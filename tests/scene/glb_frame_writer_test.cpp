@@ -6,6 +6,7 @@
 #include <sinew/core/error.h>
 #include <sinew/scene/frame_writer.h>
 #include <sinew/scene/gltf.h>
+#include <sinew/scene/refine_mesh.h>
 #include <sinew/scene/gltf_document.h>
 #include <sinew/scene/normal_slots.h>
 #include <tests/support/assets.h>
@@ -202,6 +203,28 @@ test::GltfFile painted_arm() {
   primitives.insert(primitives.begin(), lines);
   file.json["nodes"][2]["translation"] = {9, 9, 9};
   return file;
+}
+
+TEST(GlbFrameWriter, RefinedMeshesKeepTheirMaterials) {
+  const TemporaryDirectory directory;
+  test::GltfFile file = painted_arm();
+  Json& primitives = file.json["meshes"][0]["primitives"];
+  primitives[0] = primitives[1];  // triangles instead of lines
+  primitives[0]["material"] = 0;
+  Scene scene = parse_gltf(file.glb(), "arm.glb");
+  SceneMesh& mesh = scene.meshes[0];
+  ASSERT_EQ(mesh.polygon_groups.size(), mesh.surface.polygons.size());
+  const std::size_t triangles = mesh.surface.triangles.size();
+  mesh = refine_mesh(mesh, std::vector<std::uint8_t>(triangles, 1));
+  ASSERT_EQ(mesh.surface.triangles.size(), 4 * triangles);
+  Frames(scene, 3).write(*make_frame_writer(scene, directory / "out.glb", frames(3)));
+  expect_valid(directory / "out.glb");
+  const Scene read = read_gltf(directory / "out.glb");
+  const Json& written = read.document->json["meshes"][0]["primitives"];
+  ASSERT_EQ(written.size(), 2u);
+  EXPECT_EQ(written[0]["material"], 0);
+  EXPECT_EQ(written[1]["material"], 1);
+  EXPECT_EQ(read.meshes[0].surface.triangles.size(), 4 * triangles);
 }
 
 TEST(GlbFrameWriter, DocumentKeepsItsLooks) {
