@@ -6,6 +6,7 @@
 
 #include <sinew/character/bake.h>
 #include <sinew/core/error.h>
+#include <sinew/scene/gltf_document.h>
 #include <sinew/skeleton/clip.h>
 
 #include "apps/cli/operator_tables.h"
@@ -14,6 +15,21 @@
 #include "apps/cli/verbs.h"
 
 namespace sinew::cli {
+
+namespace {
+
+/// Whether a glTF file has vertex data that a scene does not hold, and that new triangles therefore lose.
+bool has_further_attributes(const Scene& scene) {
+  if (!scene.document || !scene.document->json.contains("meshes")) return false;
+  for (const auto& mesh : scene.document->json["meshes"])
+    for (const auto& primitive : mesh["primitives"])
+      for (const auto& [name, accessor] : primitive["attributes"].items())
+        if (name.starts_with("COLOR_") || (name.starts_with("TEXCOORD_") && name != "TEXCOORD_0"))
+          return true;
+  return false;
+}
+
+}  // namespace
 
 int run_bake(const BakeCommand& command) {
   Recipe recipe = choose_recipe(command.performance);
@@ -35,6 +51,19 @@ int run_bake(const BakeCommand& command) {
   if (character->refined_scene() != nullptr) {
     writer.reset();
     writer = make_frame_writer(*character->refined_scene(), command.output, format);
+    if (std::filesystem::path(command.output).extension() == ".glb" &&
+        has_further_attributes(performance.scene))
+      fmt::print(stderr,
+                 "sinew: warning: {}: meshes that get more triangles lose vertex colours and second UV sets; "
+                 "\"refine\": 0 in the recipe's wrinkles layer keeps them\n",
+                 input);
+    // Other formats hold the mesh; a cache only fits one that has the same vertices.
+    if (!writer->wants_normals())
+      fmt::print(
+          stderr,
+          "sinew: warning: {}: the recipe gives the character more triangles, so the cache does not fit "
+          "the file; it fits what `bake --frames 0 -o NAME.obj` with this recipe writes\n",
+          input);
   }
   const Scene& scene = character->shown_scene(performance.scene);
   for (const std::string& warning : character->warnings())

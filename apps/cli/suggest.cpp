@@ -10,6 +10,7 @@
 #include <sinew/character/suggest_wrinkles.h>
 #include <sinew/core/error.h>
 #include <sinew/core/file.h>
+#include <sinew/skeleton/clip.h>
 
 #include "apps/cli/input.h"
 #include "apps/cli/operator_tables.h"
@@ -24,7 +25,7 @@ namespace {
 
 constexpr int kMostFramesPerClip = 40;
 
-/// A length as people write it: three figures are enough for a suggestion.
+/// A length as people write it: four figures are enough for a suggestion.
 double rounded(double value) {
   if (value == 0) return 0;
   const double unit = std::pow(10.0, std::floor(std::log10(std::abs(value))) - 3);
@@ -53,52 +54,50 @@ Json flesh_layer(const SuggestCommand& command, const Character& character) {
   return {{"method", "flesh"}, {"elements", list}};
 }
 
-/// A few frames of each clip that --clip names, or of all.
-WrinkleFrames measured_frames(const SuggestCommand& command, std::vector<Performance>& clips) {
+/// A few frames of the clip that --clip names, or of all.
+WrinkleFrames measured_frames(const SuggestCommand& command) {
   PerformanceOptions options = command.performance;
-  if (options.clip.empty()) {
-    const Scene scene = open_input(options.motion.empty() ? options.input : options.motion);
-    for (std::size_t c = 0; c < scene.clips.size(); ++c) {
-      options.clip = fmt::format("{}", c);
-      clips.push_back(open_performance(options));
-    }
-  } else {
-    clips.push_back(open_performance(options));
-  }
-  if (clips.empty() || !clips[0].clip)
-    throw Error(fmt::format(
-        "{}: has no clip to measure compression over; give one that bends its joints with --motion FILE",
-        options.input));
+  if (options.clip.empty()) options.clip.assign(1, '0');
+  const std::string& file = options.motion.empty() ? options.input : options.motion;
+  const auto no_clip = [&] {
+    return Error(fmt::format(
+        "{}: has no clip to measure compression over; give a file with one that bends joints with --motion",
+        file));
+  };
+  if (command.performance.clip.empty() && open_input(file).clips.empty()) throw no_clip();
+  const Performance performance = open_performance(options);
+  if (!performance.clip) throw no_clip();
+  std::vector<Clip> clips{*performance.clip};
+  if (command.performance.clip.empty()) clips = performance.scene.clips;
   struct Step {
     std::size_t clip;
-    int frame;
+    double time;
   };
   std::vector<Step> steps;
   for (std::size_t c = 0; c < clips.size(); ++c) {
-    const int count = clips[c].last_frame + 1, measured = std::min(count, kMostFramesPerClip);
-    for (int i = 0; i < measured; ++i)
-      steps.push_back({c, measured > 1 ? static_cast<int>(std::lround(static_cast<double>(i) * (count - 1) /
-                                                                      (measured - 1)))
-                                       : 0});
+    const int count = std::clamp(frame_count(clips[c], guess_frame_rate(clips[c])), 1, kMostFramesPerClip);
+    for (int i = 0; i < count; ++i)
+      steps.push_back({c, count > 1 ? clips[c].duration() * i / (count - 1) : 0});
   }
   WrinkleFrames frames;
   frames.count = static_cast<int>(steps.size());
-  frames.set_pose = [&clips, steps](int i, Pose& pose) {
+  if (steps.size() > 1 && steps[1].time > 0) frames.seconds = steps[1].time;
+  frames.set_pose = [clips, steps, rest = rest_pose(performance.scene)](int i, Pose& pose) {
     const Step& step = steps[static_cast<std::size_t>(i)];
-    clips[step.clip].set_pose(step.frame, pose);
+    pose = rest;
+    sample_clip(clips[step.clip], step.time, pose);
   };
   return frames;
 }
 
 Json wrinkle_layer(const SuggestCommand& command, const std::shared_ptr<const Character>& character) {
-  std::vector<Performance> clips;
-  const WrinkleFrames frames = measured_frames(command, clips);
+  const WrinkleFrames frames = measured_frames(command);
   const std::vector<WrinkleChoice> tools = suggest_wrinkles(
       character, frames, static_cast<std::size_t>(command.most), progress_bar("compression"));
   if (tools.empty())
     throw Error(fmt::format(
-        "{}: nowhere is its skin pressed together enough to fold in these clips; try one that bends its "
-        "joints more",
+        "{}: nowhere is its skin pressed together enough to fold in these clips, over more than a few "
+        "vertices; try a clip that bends its joints more, or name tools in a recipe (see `sinew recipe`)",
         command.performance.input));
   Json list = Json::array();
   for (const WrinkleChoice& tool : tools) {

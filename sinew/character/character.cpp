@@ -35,6 +35,20 @@ std::uint32_t root_of_skin(const Skin& skin) {
   return static_cast<std::uint32_t>(root - skin.joints.begin());
 }
 
+/// The first `tolerant` vertices weld within a tolerance, the others, added by refinement, where they are the
+/// same point: edges that were halved may be shorter than the tolerance.
+Weld weld_in_two(std::span<const Vec3f> positions, std::span<const std::uint32_t> keys, std::size_t tolerant,
+                 float tolerance) {
+  if (tolerant >= positions.size() || tolerance == 0) return weld_vertices(positions, keys, tolerance);
+  Weld weld = weld_vertices(positions.first(tolerant), keys.first(tolerant), tolerance);
+  const Weld added = weld_vertices(positions.subspan(tolerant), keys.subspan(tolerant));
+  const auto first = static_cast<std::uint32_t>(weld.size());
+  for (const std::uint32_t w : added.welded_of_vertex) weld.welded_of_vertex.push_back(first + w);
+  for (const std::uint32_t v : added.first_vertex)
+    weld.first_vertex.push_back(v + static_cast<std::uint32_t>(tolerant));
+  return weld;
+}
+
 /// Gives each slot the number of its smooth group: slots of one welded vertex whose file normals agree.
 std::vector<std::uint32_t> group_slots(const NormalSlots& slots, const Weld& weld, std::size_t& group_count) {
   struct Group {
@@ -61,7 +75,7 @@ std::vector<std::uint32_t> group_slots(const NormalSlots& slots, const Weld& wel
 
 }  // namespace
 
-std::shared_ptr<Character> Character::make_bare(const Scene& scene, const Recipe& recipe) {
+std::shared_ptr<Character> Character::make_bare(const Scene& scene, const Recipe& recipe, const Scene& file) {
   std::shared_ptr<Character> character(new Character());
   character->skeleton_ = scene.skeleton;
   character->rest_pose_ = sinew::rest_pose(scene);
@@ -69,7 +83,8 @@ std::shared_ptr<Character> Character::make_bare(const Scene& scene, const Recipe
   std::vector<Triangle> corner_groups;
   std::size_t group_count = 0;
   for (std::size_t m = 0; m < scene.meshes.size(); ++m)
-    character->add_mesh(scene, m, recipe, corner_groups, group_count);
+    character->add_mesh(scene, m, recipe, file.meshes[m].surface.positions.size(), corner_groups,
+                        group_count);
   for (auto& [name, values] : character->painted_) values.resize(character->rest_.size(), 0);
   character->packed_weights_ = std::make_shared<const PackedWeights>(character->skin_weights_);
   auto solver = std::make_unique<const NormalSolver>(character->triangles_, corner_groups, group_count);
@@ -104,9 +119,9 @@ std::shared_ptr<const Character> Character::make(const Scene& scene, const Recip
   check_scene(scene);
   if (scene.meshes.empty()) throw Error(fmt::format("{}: has no mesh to deform", scene.source.string()));
   check_layers(recipe, "recipe");
-  std::shared_ptr<Character> character = make_bare(scene, recipe);
+  std::shared_ptr<Character> character = make_bare(scene, recipe, scene);
   if (std::shared_ptr<const Scene> refined = character->refine_where_wanted(scene, recipe)) {
-    character = make_bare(*refined, recipe);
+    character = make_bare(*refined, recipe, scene);
     character->refined_scene_ = std::move(refined);
   }
   for (const LayerRecipe& layer : recipe.layers) {
@@ -135,7 +150,8 @@ std::uint32_t Character::bind_skin(const Scene& scene, int number) {
 }
 
 void Character::add_mesh(const Scene& scene, std::size_t mesh_index, const Recipe& recipe,
-                         std::vector<Triangle>& corner_groups, std::size_t& group_count) {
+                         std::size_t file_vertices, std::vector<Triangle>& corner_groups,
+                         std::size_t& group_count) {
   const SceneMesh& source = scene.meshes[mesh_index];
   CharacterMesh mesh;
   mesh.name = source.name;
@@ -143,8 +159,8 @@ void Character::add_mesh(const Scene& scene, std::size_t mesh_index, const Recip
   mesh.joint = source.joint;
   mesh.first_vertex = rest_.size();
   mesh.first_morph_weight = scene.first_morph_weight(mesh_index);
-  mesh.weld =
-      weld_vertices(source.surface.positions, weld_keys(source), static_cast<float>(recipe.weld_tolerance));
+  mesh.weld = weld_in_two(source.surface.positions, weld_keys(source), file_vertices,
+                          static_cast<float>(recipe.weld_tolerance));
 
   // Bindings, and the transform that takes the mesh to the common rest space.
   const std::uint32_t first_binding =

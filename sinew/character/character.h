@@ -91,10 +91,11 @@ class Character {
 
  private:
   Character() = default;
-  static std::shared_ptr<Character> make_bare(const Scene& scene, const Recipe& recipe);
+  /// `file`: the scene before it was refined, or the same.
+  static std::shared_ptr<Character> make_bare(const Scene& scene, const Recipe& recipe, const Scene& file);
   /// Null when no layer wants more triangles.
   std::shared_ptr<const Scene> refine_where_wanted(const Scene& scene, const Recipe& recipe) const;
-  void add_mesh(const Scene& scene, std::size_t mesh_index, const Recipe& recipe,
+  void add_mesh(const Scene& scene, std::size_t mesh_index, const Recipe& recipe, std::size_t file_vertices,
                 std::vector<Triangle>& corner_groups, std::size_t& group_count);
   void set_normal_signs(const Scene& scene, const NormalSolver& solver);
   std::uint32_t bind_skin(const Scene& scene, int skin);

@@ -177,8 +177,9 @@ class Suggester {
     }
     if (static_cast<double>(covered) > kMostCovered * static_cast<double>(under.size())) return false;
     for (const std::uint32_t v : under) taken_[v] = covered_[v] = 1;
-    for (const Vec3d& end : {from, to}) {
-      const std::uint32_t v = nearest(end, peak);
+    const std::uint32_t start = nearest(from, peak), end = nearest(to, peak);
+    if (start == end) return false;  // thinner than its triangles
+    for (const std::uint32_t v : {start, end}) {
       const Vec3f& at = rest_.positions[v];
       tool.points.push_back({at.x(), at.y(), at.z()});
     }

@@ -54,6 +54,8 @@ class AnchorFinder {
     if (meshes.empty()) throw Error(fmt::format("{}: mesh: no mesh fits '{}'", where, choice.mesh));
     Anchors anchors;
     if (choice.from_vertex >= 0 || choice.to_vertex >= 0) {
+      if (!choice.points.empty())
+        throw Error(fmt::format("{}: points and vertices both say where it lies; give one of them", where));
       if (meshes.size() > 1)
         throw Error(fmt::format("{}: mesh: {} meshes fit '{}'; vertices belong to one", where, meshes.size(),
                                 choice.mesh));
@@ -75,7 +77,8 @@ class AnchorFinder {
  private:
   std::uint32_t numbered(int vertex, std::size_t m, const std::string& where) const {
     const CharacterMesh& mesh = character_.meshes()[m];
-    if (vertex < 0 || static_cast<std::size_t>(vertex) >= mesh.weld.welded_of_vertex.size())
+    if (vertex < 0) throw Error(fmt::format("{}: is missing; both ends are needed", where));
+    if (static_cast<std::size_t>(vertex) >= mesh.weld.welded_of_vertex.size())
       throw Error(fmt::format("{}: mesh '{}' has the vertices 0 to {}", where, mesh.name,
                               static_cast<std::int64_t>(mesh.weld.welded_of_vertex.size()) - 1));
     const auto welded = static_cast<std::uint32_t>(
@@ -270,7 +273,7 @@ void set_paths(const Character& character, std::uint32_t start, WrinkleLayer::To
       Vec3d normal = Vec3d::Zero();
       for (std::size_t c = 0; c < 3; ++c) {
         const std::uint32_t v = point.corners[c];
-        normal += point.weights[c] * vertex_normals[v];
+        normal += tool.side * point.weights[c] * vertex_normals[v];
         for (std::size_t k = 0; k < weights.row_size(v); ++k) {
           turns.bindings.push_back(number_of(weights.row_joints(v)[k]));
           turns.weights.push_back(point.weights[c] * static_cast<double>(weights.row_values(v)[k]));

@@ -567,10 +567,21 @@ class SceneWriter {
   Json usable_material(int entry, std::size_t group, const SceneMesh& mesh) {
     const Json& primitives = out_.json["meshes"][static_cast<std::size_t>(entry)]["primitives"];
     const Json& primitive = primitives[group < primitives.size() ? group : 0];
-    const Json& attributes = primitive["attributes"];
-    if (attributes.contains("TEXCOORD_1") || (attributes.contains("TEXCOORD_0") && mesh.texcoords.empty()))
+    const Json material = primitive.value("material", Json());
+    if (primitive["attributes"].contains("TEXCOORD_0") && mesh.texcoords.empty()) return {};
+    if (!material.is_number_unsigned() || !out_.json.contains("materials") ||
+        material.get<std::size_t>() >= out_.json["materials"].size() ||
+        uses_further_texcoords(out_.json["materials"][material.get<std::size_t>()]))
       return {};
-    return primitive.value("material", Json());
+    return material;
+  }
+
+  /// Whether any texture of a material, or of an extension of it, is laid out by another than the first UV
+  /// set.
+  static bool uses_further_texcoords(const Json& json) {
+    if (json.is_object() && json.contains("texCoord") && json["texCoord"] != 0) return true;
+    if (!json.is_object() && !json.is_array()) return false;
+    return std::any_of(json.begin(), json.end(), uses_further_texcoords);
   }
 
   static void clear_mesh(Json& json) {

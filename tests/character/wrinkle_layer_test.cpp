@@ -235,7 +235,9 @@ TEST(WrinkleLayer, SaysWhatItRejects) {
       std::string::npos);
   EXPECT_NE(message(R"({"from_vertex": 1, "to_vertex": 100000})").find("vertices 0 to 120"),
             std::string::npos);
-  EXPECT_NE(message(R"({"from_vertex": 1})").find("to_vertex"), std::string::npos);
+  EXPECT_NE(message(R"({"from_vertex": 1})").find("to_vertex: is missing"), std::string::npos);
+  EXPECT_NE(message(tool(R"(, "from_vertex": 1, "to_vertex": 9)")).find("give one of them"),
+            std::string::npos);
   EXPECT_NE(message(tool(R"(, "mesh": "trousers")")).find("no mesh fits"), std::string::npos);
   EXPECT_NE(message(tool(R"(, "levels": [{"share": 0}])")).find("tools: 0"), std::string::npos);
   EXPECT_FALSE(layer_of(*make_character(scene, "")).idle_because().empty());
@@ -296,6 +298,49 @@ TEST(WrinkleLayer, FoldsOnTheSideThatShowsWhateverTheWinding) {
   for (Transform& joint : mirrored.joints) joint.scale.y() *= -1;
   const auto a = performed(character, pose), b = performed(character, mirrored);
   for (std::size_t v = 0; v < a.size(); ++v) EXPECT_NEAR(b[v].z(), a[v].z(), 1e-6);
+}
+
+/// A valley along y whose right flank turns up as the right joint does.
+double highest_in_valley(bool inside_out) {
+  Scene scene = make_sheet(20);
+  SceneMesh& mesh = scene.meshes[0];
+  mesh.normals.values = {Vec3f::UnitZ()};
+  mesh.normals.corners.assign(mesh.surface.polygons.corners.size(), 0);
+  if (inside_out) {
+    Polygons polygons;
+    for (std::size_t p = 0; p < mesh.surface.polygons.size(); ++p) {
+      const auto polygon = mesh.surface.polygons[p];
+      polygons.add(std::vector<std::uint32_t>(polygon.rbegin(), polygon.rend()));
+    }
+    mesh.surface = make_mesh(mesh.surface.positions, std::move(polygons));
+  }
+  const auto character = make_character(scene, tool());
+  const auto flat = make_character(scene, tool(R"(, "strength": 0)"));
+  Pose pose = squeezed(*character, 0.5);
+  pose.joints[1].rotation = Quatf(Eigen::AngleAxisf(-2.2f, Vec3f::UnitY()));
+  const auto folded = performed(character, pose), plain = performed(flat, pose);
+  double most = 0;
+  for (std::size_t v = 0; v < folded.size(); ++v)
+    most = std::max(most, static_cast<double>((folded[v] - plain[v]).norm()));
+  return most;
+}
+
+TEST(WrinkleLayer, FoldsOfAHollowAreAsLowWhateverTheWinding) {
+  const double outwards = highest_in_valley(false), inwards = highest_in_valley(true);
+  EXPECT_GT(outwards, 0);
+  EXPECT_NEAR(inwards, outwards, 0.02 * outwards);
+}
+
+TEST(WrinkleLayer, WeldToleranceIsForTheFileOnly) {
+  const Scene scene = make_sheet(10);
+  const auto recipe = [](double tolerance) {
+    return parse_recipe(
+        fmt::format(R"({{"weld_tolerance": {}, "layers": ["lbs", {{"method": "wrinkles", "tools": [{}]}}]}})",
+                    tolerance, tool(R"(, "folds": 8)")),
+        "test");
+  };
+  EXPECT_EQ(Character::make(scene, recipe(0.01))->rest().size(),
+            Character::make(scene, recipe(0))->rest().size());
 }
 
 TEST(WrinkleLayer, UnusablePosesGiveFinitePositions) {
