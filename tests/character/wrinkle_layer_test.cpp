@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <tbb/task_arena.h>
 
 #include <sinew/character/performer.h>
 #include <sinew/character/suggest_wrinkles.h>
@@ -341,6 +342,16 @@ TEST(WrinkleLayer, WeldToleranceIsForTheFileOnly) {
   };
   EXPECT_EQ(Character::make(scene, recipe(0.01))->rest().size(),
             Character::make(scene, recipe(0))->rest().size());
+}
+
+TEST(WrinkleLayer, ThreadsDoNotMatter) {
+  const auto character = make_character(
+      make_sheet(40), tool(R"(, "folds": 8)") + "," + tool(R"(, "width": 0.05)"), R"(, "detail": 4)");
+  ASSERT_GT(layer_of(*character).tools()[0].places.size(), 4096u) << "several blocks";
+  const Pose pose = squeezed(*character, 0.3);
+  const auto many = performed(character, pose);
+  tbb::task_arena arena(1);
+  arena.execute([&] { EXPECT_EQ(performed(character, pose), many); });
 }
 
 TEST(WrinkleLayer, UnusablePosesGiveFinitePositions) {
