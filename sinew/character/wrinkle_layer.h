@@ -9,6 +9,7 @@
 #include <sinew/character/character.h>
 #include <sinew/character/implicit_options.h>
 #include <sinew/character/layer.h>
+#include <sinew/character/wrinkle_hollows.h>
 #include <sinew/effects/wrinkle_curve.h>
 #include <sinew/effects/wrinkle_region.h>
 
@@ -67,16 +68,9 @@ class WrinkleLayer : public Layer {
     double side = 1;
     std::vector<WrinkleCurve::Place> places;  ///< per vertex of the region
     std::vector<std::uint32_t> own_vertices;  ///< per vertex of the region, its number in the layer's list
-    /// How its three paths (left, under the segment, right) turn inwards: at rest, and with which bindings.
-    struct PathTurns {
-      std::vector<double> at_rest;           ///< per point of the path, from the region's normal
-      std::vector<std::uint32_t> corners;    ///< of the path's points, numbers in the layer's list
-      std::vector<std::uint32_t> starts{0};  ///< per point, its influences
-      std::vector<std::uint32_t> bindings;   ///< numbers in turning_bindings
-      std::vector<double> weights;
-    };
-    std::array<PathTurns, 3> paths;
-    std::vector<std::uint32_t> turning_bindings;  ///< of the character; the first is that of the start
+    WrinkleHollows hollows;
+    std::vector<std::uint32_t>
+        own_corners;  ///< per entry of hollows.vertices(), its number in the layer's list
     std::vector<std::uint32_t> own_normals;    ///< whose normals it needs: its vertices, corners of its paths
     std::vector<std::uint32_t> own_triangles;  ///< those that the normals need, numbers in the layer's list
   };
