@@ -76,18 +76,29 @@ void DampedSpring::step(SpringState& state, const Vec3d& leader, double seconds,
     if (force.allFinite()) state.stretch = rest;
     return;
   }
-  // The parabola through the last three places; before there were three it stood still.
+  // The cubic through the last four places; before there were four it stood still. Accelerations of the
+  // parabolas through three of them (divided differences), and how fast they change.
   const Vec3d mean = (leader - state.leader) / seconds;
-  const double before = state.last_seconds > 0 ? state.last_seconds : seconds;
-  const Vec3d acceleration = 2 * (mean - state.last_velocity) / (seconds + before);
-  const Vec3d start = mean - acceleration * (seconds / 2), end = mean + acceleration * (seconds / 2);
-  const Vec3d middle = (force - acceleration) / (omega_ * omega_);
-  const Vec3d u = state.stretch - middle, v = state.velocity - (start - state.leader_velocity);
+  const double last = state.last_seconds > 0 ? state.last_seconds : seconds;
+  const double earlier = state.earlier_seconds > 0 ? state.earlier_seconds : last;
+  const Vec3d before = 2 * (state.last_velocity - state.earlier_velocity) / (last + earlier);
+  const Vec3d now = 2 * (mean - state.last_velocity) / (seconds + last);
+  const Vec3d jerk = 3 * (now - before) / (seconds + last + earlier);
+  const Vec3d start = mean - now * (seconds / 2) - jerk * (last * seconds / 6);
+  const Vec3d end = mean + now * (seconds / 2) + jerk * ((last + seconds) * seconds / 6);
+  const Vec3d acceleration = now + jerk * ((last - seconds) / 3);  // at the start of this way
+  // ü + 2ζω u̇ + ω² u = force − acceleration − jerk · t has the solution middle + drift · t.
+  const double stiffness = omega_ * omega_;
+  const Vec3d drift = -jerk / stiffness;
+  const Vec3d middle = (force - acceleration - 2 * zeta_ * omega_ * drift) / stiffness;
+  const Vec3d u = state.stretch - middle, v = state.velocity - (start - state.leader_velocity) - drift;
   const Response after = response(omega_, zeta_, seconds);
-  state.stretch = middle + after.p * u + after.q * v;
-  state.velocity = after.r * u + after.s * v;
+  state.stretch = middle + drift * seconds + after.p * u + after.q * v;
+  state.velocity = drift + after.r * u + after.s * v;
   state.leader = leader;
   state.leader_velocity = end;
+  state.earlier_velocity = state.last_velocity;
+  state.earlier_seconds = state.last_seconds;
   state.last_velocity = mean;
   state.last_seconds = seconds;
   const double length = state.stretch.norm();

@@ -11,17 +11,19 @@ struct SpringState {
   Vec3d velocity = Vec3d::Zero();         ///< of the stretch
   Vec3d leader = Vec3d::Zero();           ///< where the leader was
   Vec3d leader_velocity = Vec3d::Zero();  ///< when it got there
-  Vec3d last_velocity = Vec3d::Zero();    ///< its mean on the last way
-  double last_seconds = 0;                ///< that it took; 0: there was none yet
+  /// Its mean velocity on the last way and on the one before it, and the seconds they took; 0: there was none
+  /// yet.
+  Vec3d last_velocity = Vec3d::Zero(), earlier_velocity = Vec3d::Zero();
+  double last_seconds = 0, earlier_seconds = 0;
 };
 
 /// m a = k (x_s − x_d) + c (v_s − v_d) + m g for a point x_d behind a leader x_s (Larboulette, Cani and
 /// Arnaldi 2006, §2.3; METHODS' sign of g), solved exactly: for u = x_d − x_s it is the damped oscillator
 /// ü + 2 ζω u̇ + ω² u = g − a_s, ω² = k / m, ζω = c / 2m. Stable for any stiffness and step.
 ///
-/// Between two frames the leader goes on the parabola through its last three places, its acceleration is
-/// constant, and where one parabola gives way to the next the difference of their velocities strikes the
-/// spring. With straight ways instead frame rates agree three times worse.
+/// Between two frames the leader goes on the cubic through its last four places, its acceleration changes
+/// evenly, and where one cubic gives way to the next the difference of their velocities strikes the spring.
+/// With parabolas instead frame rates agree three times worse, with straight ways ten times.
 class DampedSpring {
  public:
   /// `frequency` in hertz, undamped, positive; `damping` is ζ: 1 comes back as fast as it can without
