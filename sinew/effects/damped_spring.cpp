@@ -76,9 +76,11 @@ void DampedSpring::step(SpringState& state, const Vec3d& leader, double seconds,
     if (force.allFinite()) state.stretch = rest;
     return;
   }
-  // The cubic through the last four places; before there were four it stood still. Accelerations of the
-  // parabolas through three of them (divided differences), and how fast they change.
   const Vec3d mean = (leader - state.leader) / seconds;
+  // A clip that begins in the midst of a run does not begin with a blow: it went on like that before.
+  if (!(state.last_seconds > 0)) state.last_velocity = state.earlier_velocity = state.leader_velocity = mean;
+  // The cubic through the last four places: accelerations of the parabolas through three of them (divided
+  // differences), and how fast they change.
   const double last = state.last_seconds > 0 ? state.last_seconds : seconds;
   const double earlier = state.earlier_seconds > 0 ? state.earlier_seconds : last;
   const Vec3d before = 2 * (state.last_velocity - state.earlier_velocity) / (last + earlier);

@@ -23,6 +23,7 @@ struct SpringState {
 ///
 /// Between two frames the leader goes on the cubic through its last four places, its acceleration changes
 /// evenly, and where one cubic gives way to the next the difference of their velocities strikes the spring.
+/// Before its first place it is taken to have come along as it goes on: nothing begins with a blow.
 /// With parabolas instead frame rates agree three times worse, with straight ways ten times.
 class DampedSpring {
  public:

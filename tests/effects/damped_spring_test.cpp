@@ -105,6 +105,15 @@ TEST(DampedSpring, FrameRatesAgree) {
     }
 }
 
+TEST(DampedSpring, BeginsInTheMidstOfARunWithoutABlow) {
+  const DampedSpring spring(3, 0.1);
+  SpringState state;
+  for (int i = 0; i < 60; ++i) {
+    spring.step(state, Vec3d(2 * i / 30.0, 0, 0), 1.0 / 30, Vec3d::Zero(), kFar, kFar);
+    EXPECT_LT(state.stretch.norm(), 1e-12) << i;
+  }
+}
+
 TEST(DampedSpring, HangsWhereAForcePullsIt) {
   const DampedSpring spring(2, 0.5);
   SpringState state;
