@@ -23,6 +23,9 @@ constexpr std::size_t kFewestPathPoints = 9, kMostPathPoints = 65;
 constexpr double kFarFromSkin = 0.5;
 // Sums of normals this much shorter than their parts are no directions, and full ones.
 constexpr float kDisagreeing = 0.2f, kAgreeing = 0.7f;
+// Folds that lean against each other stop at this share of the height at which two points would meet: crests
+// are no points.
+constexpr double kCloseness = 0.4;
 constexpr std::size_t kItemsPerTask = 2048;
 
 std::string tool_label(std::size_t number, const WrinkleChoice& choice) {
@@ -268,7 +271,7 @@ void WrinkleLayer::deform(const LayerFrame& frame, LayerState* state, std::span<
       for (std::size_t k = begin; k < end; ++k) {
         const WrinkleVertex& vertex = tool.region.vertices[k];
         // A tool that is just coming up does not press others' folds down at once.
-        const double tightness = shown * WrinkleHollows::tightness_at(own.hollows, vertex);
+        const double tightness = shown / kCloseness * WrinkleHollows::tightness_at(own.hollows, vertex);
         const std::uint32_t v = tool.own_vertices[k];
         if (s.lifted[v] != s.frame) {
           s.heights[v] = 0;
