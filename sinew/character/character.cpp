@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <sinew/character/base_layer.h>
 #include <sinew/core/error.h>
 #include <sinew/scene/normal_slots.h>
 #include <sinew/scene/refine_mesh.h>
@@ -93,11 +94,17 @@ std::shared_ptr<Character> Character::make_bare(const Scene& scene, const Recipe
   return character;
 }
 
-std::shared_ptr<const Scene> Character::refine_where_wanted(const Scene& scene, const Recipe& recipe) const {
+std::shared_ptr<const Scene> Character::refine_where_wanted(const Scene& scene, const Recipe& recipe,
+                                                            std::size_t& first_layer,
+                                                            std::vector<RefinementStencils>& stencils) const {
   std::vector<std::uint8_t> levels(triangles_.size(), 0);
-  for (const LayerRecipe& layer : recipe.layers) {
-    if (!layer.options) continue;  // a method's defaults want nothing of a surface they do not know
-    const std::vector<std::uint8_t> wanted = layer.options->triangle_levels(*this);
+  first_layer = recipe.layers.size();
+  for (std::size_t l = 0; l < recipe.layers.size(); ++l) {
+    if (!recipe.layers[l].options)
+      continue;  // a method's defaults want nothing of a surface they do not know
+    const std::vector<std::uint8_t> wanted = recipe.layers[l].options->triangle_levels(*this);
+    if (std::any_of(wanted.begin(), wanted.end(), [](std::uint8_t level) { return level > 0; }))
+      first_layer = std::min(first_layer, l);
     for (std::size_t t = 0; t < wanted.size(); ++t) levels[t] = std::max(levels[t], wanted[t]);
   }
   if (std::all_of(levels.begin(), levels.end(), [](std::uint8_t level) { return level == 0; })) return {};
@@ -109,7 +116,8 @@ std::shared_ptr<const Scene> Character::refine_where_wanted(const Scene& scene, 
     std::vector<std::uint8_t> own(surface.triangles.size(), 0);
     for (std::size_t t = 0; t < welded.sources.size(); ++t) own[welded.sources[t]] = levels[first + t];
     first += welded.sources.size();
-    refined->meshes[m] = refine_mesh(scene.meshes[m], own, static_cast<float>(recipe.weld_tolerance));
+    refined->meshes[m] = refine_mesh(scene.meshes[m], own, static_cast<float>(recipe.weld_tolerance),
+                                     &stencils.emplace_back());
   }
   return refined;
 }
@@ -120,11 +128,25 @@ std::shared_ptr<const Character> Character::make(const Scene& scene, const Recip
   if (scene.meshes.empty()) throw Error(fmt::format("{}: has no mesh to deform", scene.source.string()));
   check_layers(recipe, "recipe");
   std::shared_ptr<Character> character = make_bare(scene, recipe, scene);
-  if (std::shared_ptr<const Scene> refined = character->refine_where_wanted(scene, recipe)) {
+  std::size_t first_layer = 0;
+  std::vector<RefinementStencils> stencils;
+  BaseLayer* base_layer = nullptr;
+  if (auto refined = character->refine_where_wanted(scene, recipe, first_layer, stencils)) {
+    Recipe below = recipe;
+    below.layers.resize(first_layer);
+    below.normals = false;
+    const std::shared_ptr<const Character> base = make(scene, below);
     character = make_bare(*refined, recipe, scene);
     character->refined_scene_ = std::move(refined);
+    character->warnings_.assign(base->warnings().begin(), base->warnings().end());
+    auto layer = std::make_unique<BaseLayer>(base, *character, std::move(stencils));
+    base_layer = layer.get();
+    character->layers_.push_back(std::move(layer));
+  } else {
+    first_layer = 0;
   }
-  for (const LayerRecipe& layer : recipe.layers) {
+  for (std::size_t l = first_layer; l < recipe.layers.size(); ++l) {
+    const LayerRecipe& layer = recipe.layers[l];
     const LayerMethod* method = find_layer_method(layer.method);
     const auto options = layer.options ? layer.options : method->make_options();
     character->layers_.push_back(method->make_layer(*options, *character));
@@ -134,6 +156,9 @@ std::shared_ptr<const Character> Character::make(const Scene& scene, const Recip
       character->warnings_.push_back(fmt::format("layer '{}': {}", layer.method, note));
   }
   for (const LayerMaker& make_layer : own_layers) character->layers_.push_back(make_layer(*character));
+  if (base_layer != nullptr)
+    base_layer->keep_room(std::any_of(character->layers_.begin(), character->layers_.end(),
+                                      [](const auto& layer) { return layer->wants_room(); }));
   return character;
 }
 

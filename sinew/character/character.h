@@ -18,6 +18,8 @@
 
 namespace sinew {
 
+struct RefinementStencils;  // scene/refine_mesh.h
+
 /// Makes a layer that no recipe knows, for a character that is complete but for its layers.
 using LayerMaker = std::function<std::unique_ptr<const Layer>(const Character& character)>;
 
@@ -94,7 +96,10 @@ class Character {
   /// `file`: the scene before it was refined, or the same.
   static std::shared_ptr<Character> make_bare(const Scene& scene, const Recipe& recipe, const Scene& file);
   /// Null when no layer wants more triangles.
-  std::shared_ptr<const Scene> refine_where_wanted(const Scene& scene, const Recipe& recipe) const;
+  /// Else `first_layer` is the first that does, and there are stencils for each mesh.
+  std::shared_ptr<const Scene> refine_where_wanted(const Scene& scene, const Recipe& recipe,
+                                                   std::size_t& first_layer,
+                                                   std::vector<RefinementStencils>& stencils) const;
   void add_mesh(const Scene& scene, std::size_t mesh_index, const Recipe& recipe, std::size_t file_vertices,
                 std::vector<Triangle>& corner_groups, std::size_t& group_count);
   void set_normal_signs(const Scene& scene, const NormalSolver& solver);

@@ -41,7 +41,7 @@ std::vector<std::unique_ptr<LayerState>> copy_history(const Character& character
 
 }  // namespace
 
-Performer::Performer(std::shared_ptr<const Character> character)
+Performer::Performer(std::shared_ptr<const Character> character, bool keep_room)
     : character_(std::move(character)),
       pose_(character_->rest_pose()),
       world_from_joint_(character_->skeleton().size(), Affine3d::Identity()),
@@ -57,8 +57,8 @@ Performer::Performer(std::shared_ptr<const Character> character)
     const bool welded = mesh.weld.size() != mesh.weld.welded_of_vertex.size();
     file_positions_.emplace_back(welded ? mesh.weld.welded_of_vertex.size() : 0);
   }
-  if (std::any_of(character_->layers().begin(), character_->layers().end(),
-                  [](const auto& layer) { return layer->wants_room(); }))
+  if (keep_room || std::any_of(character_->layers().begin(), character_->layers().end(),
+                               [](const auto& layer) { return layer->wants_room(); }))
     room_.resize(positions_.size());
   if (const NormalSolver* solver = character_->normal_solver()) {
     normal_scratch_.resize(solver->scratch_size());

@@ -22,7 +22,8 @@ class PerformerCheckpoint {
 /// memory, so each may run on a thread of its own.
 class Performer {
  public:
-  explicit Performer(std::shared_ptr<const Character> character);
+  /// `keep_room`: room() is wanted, even if no layer of the character asks for it.
+  explicit Performer(std::shared_ptr<const Character> character, bool keep_room = false);
 
   /// Deforms the character to `pose`, `seconds` after the last call (for layers with history; 0 is fine).
   /// Joints whose transform is not finite or absurd (beyond 1e15) take their rest, so that NaN never comes
@@ -48,6 +49,11 @@ class Performer {
   int noted_frame(const std::shared_ptr<const void>& sequence) const;
 
   const Character& character() const { return *character_; }
+  const std::shared_ptr<const Character>& shared_character() const { return character_; }
+  bool keeps_room() const { return !room_.empty(); }
+  /// Per welded vertex, how free the last frame's contact leaves it (LayerFrame::room); empty unless a layer
+  /// asks for it or the performer was made to keep it.
+  std::span<const float> room() const { return room_; }
   /// The last frame, in scene space: file vertices in file order, of the scene's mesh of that number.
   std::span<const Vec3f> positions(std::size_t mesh) const;
   /// One per normal slot (scene/normal_slots.h; the first are the file's vertices); empty when the recipe

@@ -87,7 +87,9 @@ class MeshRefiner {
     }
   }
 
-  SceneMesh refine() {
+  SceneMesh refine(RefinementStencils* stencils) {
+    if (stencils != nullptr) set_stencils(*stencils);
+    stencils_ = stencils;
     if (surface_.parents.empty()) return result_;
     const Polygons& old = mesh_.surface.polygons;
     // Triangles of a polygon follow one another, and so do the parts of a triangle.
@@ -125,6 +127,30 @@ class MeshRefiner {
   }
 
  private:
+  void set_stencils(RefinementStencils& stencils) const {
+    stencils = {};
+    stencils.file_vertices = mesh_.surface.positions.size();
+    stencils.place_vertex = weld_.first_vertex;
+    for (std::size_t i = 0; i < surface_.parents.size(); ++i) {
+      const std::size_t first = stencils.sources.size();
+      for (std::uint32_t k = surface_.starts[i]; k < surface_.starts[i + 1]; ++k) {
+        stencils.sources.push_back(surface_.sources[k]);
+        stencils.weights.push_back(static_cast<float>(shares_[i] * surface_.weights[k]));
+      }
+      for (const std::uint32_t end : surface_.parents[i]) {
+        const auto found = std::find(stencils.sources.begin() + static_cast<std::ptrdiff_t>(first),
+                                     stencils.sources.end(), end);
+        const auto place = static_cast<std::size_t>(found - stencils.sources.begin());
+        if (found == stencils.sources.end()) {
+          stencils.sources.push_back(end);
+          stencils.weights.push_back(0);
+        }
+        stencils.weights[place] += static_cast<float>((1 - shares_[i]) / 2);
+      }
+      stencils.starts.push_back(static_cast<std::uint32_t>(stencils.sources.size()));
+    }
+  }
+
   /// Triangles with a vertex of one that is halved.
   static std::vector<char> near(std::span<const Triangle> triangles, std::span<const std::uint8_t> levels) {
     std::uint32_t vertices = 0;
@@ -173,30 +199,36 @@ class MeshRefiner {
     return length > 0 && std::isfinite(length) ? Vec3d(v / length) : Vec3d::Zero();
   }
 
-  std::vector<Vec3d> refined_positions() const {
+  /// How much of the way from the middle of an edge to where the butterfly has it a new vertex goes: all of
+  /// it, unless that is a ripple. A share, so that stencils stay what they are in any pose: linear.
+  static double butterfly_share(const Vec3d& away, const Vec3d& edge, const Vec3d& at_a, const Vec3d& at_b) {
+    const double length = edge.norm(), squared = away.squaredNorm();
+    if (!(squared > 0)) return 1;
+    double share = std::min(1.0, kFarthestFromEdge * length / std::sqrt(squared));
+    if (at_a.isZero() || at_b.isZero()) return share;
+    // The middle of the cubic whose tangents are the edge without its part along the normals, and the largest
+    // share within kRipple of it; without one the nearest.
+    const Vec3d by_normals = (edge.dot(at_b) * at_b - edge.dot(at_a) * at_a) / 8;
+    const double along = away.dot(by_normals), ripple = kRipple * length;
+    const double inside = along * along - squared * (by_normals.squaredNorm() - ripple * ripple);
+    const double largest = (along + std::sqrt(std::max(inside, 0.0))) / squared;
+    return std::clamp(largest, 0.0, share);
+  }
+
+  std::vector<Vec3d> refined_positions() {
     std::vector<Vec3d> values;
     values.reserve(surface_.size());
     for (const std::uint32_t first : weld_.first_vertex)
       values.push_back(mesh_.surface.positions[first].cast<double>());
-    const auto within = [](const Vec3d& v, double most) -> Vec3d {
-      const double length = v.norm();
-      return length > most ? Vec3d(v * (most / length)) : v;
-    };
     for (std::size_t i = 0; i < surface_.parents.size(); ++i) {
       Vec3d sum = Vec3d::Zero();
       for (std::uint32_t k = surface_.starts[i]; k < surface_.starts[i + 1]; ++k)
         sum += surface_.weights[k] * values[surface_.sources[k]];
       const Edge& ends = surface_.parents[i];
       const Vec3d &a = values[ends[0]], &b = values[ends[1]];
-      const Vec3d &at_a = normals_at_[ends[0]], &at_b = normals_at_[ends[1]];
-      const Vec3d edge = b - a, middle = (a + b) / 2;
-      Vec3d away = sum - middle;
-      if (!at_a.isZero() && !at_b.isZero()) {
-        // The middle of the cubic whose tangents are the edge without its part along the normals.
-        const Vec3d by_normals = (edge.dot(at_b) * at_b - edge.dot(at_a) * at_a) / 8;
-        away = by_normals + within(away - by_normals, kRipple * edge.norm());
-      }
-      values.push_back(middle + within(away, kFarthestFromEdge * edge.norm()));
+      const Vec3d middle = (a + b) / 2;
+      shares_.push_back(butterfly_share(sum - middle, b - a, normals_at_[ends[0]], normals_at_[ends[1]]));
+      values.push_back(middle + shares_.back() * (sum - middle));
     }
     return values;
   }
@@ -311,6 +343,12 @@ class MeshRefiner {
                                    (attribute.values[a * width + k] + attribute.values[b * width + k]));
     }
     if (mesh_.skin >= 0) add_weights(a, b, welded);
+    if (stencils_ != nullptr) {
+      if (is_split_[welded])
+        stencils_->added.push_back({a, b, true});
+      else
+        stencils_->added.push_back({welded, 0, false});
+    }
     return known->second;
   }
 
@@ -349,8 +387,10 @@ class MeshRefiner {
   Weld weld_;
   RefinedSurface surface_;
   std::vector<Vec3d> normals_at_, positions_;
+  std::vector<double> shares_;  // per new place
   std::vector<std::vector<Vec3d>> morphs_;
   SceneMesh result_;
+  RefinementStencils* stencils_ = nullptr;
   Polygons polygons_;
   std::vector<std::uint32_t> groups_, scratch_, texcoord_corners_, normal_corners_;
   std::unordered_map<std::uint64_t, std::uint32_t> vertices_, texcoords_, normals_;
@@ -361,13 +401,20 @@ class MeshRefiner {
 
 }  // namespace
 
-SceneMesh refine_mesh(const SceneMesh& mesh, std::span<const std::uint8_t> levels, float weld_tolerance) {
+SceneMesh refine_mesh(const SceneMesh& mesh, std::span<const std::uint8_t> levels, float weld_tolerance,
+                      RefinementStencils* stencils) {
   if (levels.size() != mesh.surface.triangles.size())
     throw Error("refine_mesh: one level per triangle is needed");
   if (std::any_of(levels.begin(), levels.end(), [](std::uint8_t level) { return level > kMostRefinement; }))
     throw Error("refine_mesh: a level is larger than kMostRefinement");
-  if (std::all_of(levels.begin(), levels.end(), [](std::uint8_t level) { return level == 0; })) return mesh;
-  return MeshRefiner(mesh, levels, weld_tolerance).refine();
+  if (std::all_of(levels.begin(), levels.end(), [](std::uint8_t level) { return level == 0; })) {
+    if (stencils != nullptr) {
+      *stencils = {};
+      stencils->file_vertices = mesh.surface.positions.size();
+    }
+    return mesh;
+  }
+  return MeshRefiner(mesh, levels, weld_tolerance).refine(stencils);
 }
 
 }  // namespace sinew

@@ -344,6 +344,61 @@ TEST(WrinkleLayer, WeldToleranceIsForTheFileOnly) {
             Character::make(scene, recipe(0))->rest().size());
 }
 
+/// The tube bends and stands; frames of the file's vertices.
+std::vector<std::vector<Vec3f>> bent_frames(const Scene& scene, const std::string& layers) {
+  const auto character =
+      Character::make(scene, parse_recipe(R"({"normals": false, "layers": [)" + layers + "]}", "test"));
+  Performer performer(character);
+  std::vector<std::vector<Vec3f>> frames;
+  for (int frame = 0; frame < 12; ++frame) {
+    Pose pose = character->rest_pose();
+    sample_clip(scene.clips[0], std::min(frame, 8) * 0.3, pose);
+    performer.perform(pose, 0.1);
+    const auto positions = performer.positions(0).first(scene.meshes[0].surface.positions.size());
+    frames.emplace_back(positions.begin(), positions.end());
+  }
+  return frames;
+}
+
+TEST(WrinkleLayer, WhatLayersBelowDoIsDoneToTheFilesOwnSurface) {
+  test::GridTubeOptions options;
+  options.rings = 24;
+  options.segments = 16;
+  const Scene scene = test::make_grid_tube(options);
+  const std::string flat =
+      R"({"method": "wrinkles", "tools": [{"points": [{"x": -0.2, "y": 0.2, "z": 0}, {"x": 0.2, "y": 0.2, "z": 0}], "strength": 0}]})";
+  for (const std::string below :
+       {R"("lbs")", R"("dqs", "implicit")", R"("dqs", "volume")", R"("dqs", "flesh")"})
+    EXPECT_EQ(bent_frames(scene, below + "," + flat), bent_frames(scene, below)) << below;
+}
+
+TEST(WrinkleLayer, HistoryBelowIsPartOfCheckpoints) {
+  const Scene scene = make_sheet(10);
+  const auto character = Character::make(
+      scene, parse_recipe(R"({"layers": ["lbs", {"method": "flesh", "elements": [{"joint": "left"}]}, )" +
+                              std::string(R"({"method": "wrinkles", "tools": [)") + tool() + "]}]}",
+                          "test"));
+  ASSERT_TRUE(character->has_history());
+  const auto thrown = [&](int frame) {
+    Pose pose = squeezed(*character, 0.02 * frame);
+    for (Transform& joint : pose.joints)
+      joint.translation.y() += 0.1f * std::sin(0.7f * static_cast<float>(frame));
+    return pose;
+  };
+  Performer performer(character);
+  for (int frame = 0; frame < 5; ++frame) performer.perform(thrown(frame), 1.0 / 30);
+  const PerformerCheckpoint checkpoint = performer.checkpoint();
+  std::vector<std::vector<Vec3f>> first, again;
+  for (auto* frames : {&first, &again}) {
+    performer.restore(checkpoint);
+    for (int frame = 5; frame < 9; ++frame) {
+      performer.perform(thrown(frame), 1.0 / 30);
+      frames->emplace_back(performer.welded_positions().begin(), performer.welded_positions().end());
+    }
+  }
+  EXPECT_EQ(first, again);
+}
+
 TEST(WrinkleLayer, ThreadsDoNotMatter) {
   const auto character = make_character(
       make_sheet(40), tool(R"(, "folds": 8)") + "," + tool(R"(, "width": 0.05)"), R"(, "detail": 4)");
