@@ -29,4 +29,17 @@ inline Vec3d rotation_vector(Quatd turn) {
   return turn.vec() * (2 * std::atan2(sine, turn.w()) / sine);
 }
 
+/// The smallest turn that takes one direction to another; both have unit length. For opposite ones, half a
+/// turn about an axis across them.
+inline Quatd shortest_turn(const Vec3d& from, const Vec3d& to) {
+  const double w = 1 + from.dot(to);
+  if (w < 1e-12) {
+    const Vec3d axis = std::abs(from.x()) < 0.6 ? Vec3d::UnitX() : Vec3d::UnitY();
+    const Vec3d across = from.cross(axis).normalized();
+    return Quatd(0, across.x(), across.y(), across.z());
+  }
+  const Vec3d v = from.cross(to);
+  return Quatd(w, v.x(), v.y(), v.z()).normalized();
+}
+
 }  // namespace sinew

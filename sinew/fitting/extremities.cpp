@@ -1,0 +1,112 @@
+#include <sinew/fitting/extremities.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <queue>
+
+#include <sinew/geometry/disjoint_sets.h>
+#include <sinew/geometry/intrinsic_laplacian.h>
+#include <sinew/geometry/one_rings.h>
+#include <sinew/geometry/sparse_cholesky.h>
+
+namespace sinew {
+
+namespace {
+
+constexpr double kFar = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+std::vector<double> edge_distances(const MeshView& mesh, std::span<const std::uint32_t> sources) {
+  const OneRings rings = one_rings(mesh.positions.size(), mesh.triangles);
+  std::vector<double> distances(mesh.positions.size(), kFar);
+  using Entry = std::pair<double, std::uint32_t>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
+  for (const std::uint32_t source : sources) {
+    distances[source] = 0;
+    queue.push({0, source});
+  }
+  while (!queue.empty()) {
+    const auto [distance, v] = queue.top();
+    queue.pop();
+    if (distance > distances[v]) continue;
+    for (const std::uint32_t w : rings[v]) {
+      const double further = distance + (mesh.positions[v] - mesh.positions[w]).cast<double>().norm();
+      if (further >= distances[w]) continue;
+      distances[w] = further;
+      queue.push({further, w});
+    }
+  }
+  return distances;
+}
+
+std::vector<Extremity> find_extremities(const MeshView& mesh, std::span<const double> values,
+                                        double prominence) {
+  const std::size_t count = mesh.positions.size();
+  const OneRings rings = one_rings(count, mesh.triangles);
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t v = 0; v < count; ++v)
+    if (std::isfinite(values[v]) && !rings[v].empty()) order.push_back(v);
+  const auto above = [&](std::uint32_t a, std::uint32_t b) {
+    return values[a] != values[b] ? values[a] > values[b] : a < b;
+  };
+  std::sort(order.begin(), order.end(), above);
+  std::vector<std::uint32_t> rank(count, std::numeric_limits<std::uint32_t>::max());
+  for (std::uint32_t r = 0; r < order.size(); ++r) rank[order[r]] = r;
+
+  DisjointSets pieces(order.size());  // of ranks: the smallest member is the piece's maximum
+  std::vector<double> pass(order.size(), -kFar);
+  for (std::uint32_t r = 0; r < order.size(); ++r)
+    for (const std::uint32_t w : rings[order[r]]) {
+      const std::uint32_t neighbour = rank[w];
+      if (neighbour >= r) continue;
+      const std::uint32_t a = pieces.find(r), b = pieces.find(neighbour);
+      if (a == b) continue;
+      pass[std::max(a, b)] = values[order[r]];  // the lower maximum's piece ends here
+      pieces.join(a, b);
+    }
+  std::vector<Extremity> extremities;
+  for (std::uint32_t r = 0; r < order.size(); ++r) {
+    const double height = values[order[r]];
+    // The highest of all has no pass: it stands out by all of its height.
+    const double stands_out = pass[r] == -kFar ? height : height - pass[r];
+    if (stands_out >= prominence && (stands_out > 0 || r == 0))
+      extremities.push_back({order[r], height, stands_out});
+  }
+  return extremities;
+}
+
+std::vector<double> harmonic_function(const MeshView& mesh, std::uint32_t head,
+                                      std::span<const Extremity> extremities) {
+  const std::size_t count = mesh.positions.size();
+  constexpr std::size_t kLanes = SparseCholesky::kLanes;
+  std::vector<double> values(count, 0);
+  if (count < 2) return values;
+  const auto place = [&](std::size_t v) { return v < head ? v : v - 1; };  // without the head's row
+  std::vector<double> right((count - 1) * kLanes, 0);
+  for (const Extremity& end : extremities)
+    if (end.vertex != head) right[place(end.vertex) * kLanes] += 1;
+  const Eigen::SparseMatrix<double> laplacian = intrinsic_laplacian(mesh).laplacian;
+  std::vector<Eigen::Triplet<double>> entries;
+  entries.reserve(static_cast<std::size_t>(laplacian.nonZeros()) + count);
+  for (int column = 0; column < laplacian.outerSize(); ++column)
+    for (Eigen::SparseMatrix<double>::InnerIterator entry(laplacian, column); entry; ++entry) {
+      const auto i = static_cast<std::size_t>(entry.row()), j = static_cast<std::size_t>(column);
+      if (i != head && j != head)
+        entries.emplace_back(static_cast<int>(place(i)), static_cast<int>(place(j)), entry.value());
+    }
+  // A hair on the diagonal, for vertices that hang on nothing.
+  const auto free = static_cast<int>(count - 1);
+  for (int i = 0; i < free; ++i) entries.emplace_back(i, i, 1e-12);
+  Eigen::SparseMatrix<double> matrix(free, free);
+  matrix.setFromTriplets(entries.begin(), entries.end());
+  std::vector<double> scratch(right.size());
+  SparseCholesky(matrix).solve(right, scratch);
+  for (std::size_t v = 0; v < count; ++v)
+    if (v != head) values[v] = right[place(v) * kLanes];
+  return values;
+}
+
+}  // namespace sinew

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include <sinew/fitting/limb_graph.h>
+#include <sinew/skeleton/control_rig.h>
+
+namespace sinew {
+
+/// The deforming bones of a rig as a tree of points that starts at the head (Poirier 2009, §3.1.2,
+/// figure 3.3).
+struct RigGraph {
+  /// Heads and tails of the deforming bones; those in the same place are one. Neighbours are the ends of a
+  /// bone, or of the gap between a bone and its parent, which joins a bone's head to the nearer end of its
+  /// parent.
+  std::vector<Vec3d> points;
+  std::vector<int> head_point;  ///< per bone; -1 for controllers
+  std::vector<int> tail_point;
+  std::vector<std::vector<int>> neighbours;  ///< per point
+  int head = -1;                             ///< the point at which the tree starts
+
+  LimbGraph graph;                       ///< its chains: arcs between points where chains part or end
+  std::vector<int> node_point;           ///< per node of the graph
+  std::vector<std::vector<int>> chains;  ///< per arc, its points from `from` to `to`, both included
+};
+
+/// The point at which a rig's graph starts: the free end of the bone called `bone`, or of the one that is
+/// named head or skull. A rig without a head starts at its root's end (a hand at the wrist). Throws Error
+/// when there is no such bone, it does not deform, or no bone deforms. Gives the bone's number.
+int find_head_bone(const ControlRig& rig, const std::string& bone = {});
+
+/// The rig must pass check_rig. `head_bone` is as from find_head_bone(): a bone whose tail is free starts the
+/// tree with its tail, others with their head.
+RigGraph rig_graph(const ControlRig& rig, int head_bone);
+
+}  // namespace sinew
