@@ -58,23 +58,43 @@ std::vector<Extremity> find_extremities(const MeshView& mesh, std::span<const do
 
   DisjointSets pieces(order.size());  // of ranks: the smallest member is the piece's maximum
   std::vector<double> pass(order.size(), -kFar);
+  std::vector<double> shares(order.size(), 0);
+  std::vector<std::vector<std::uint32_t>> members(order.size());  // extremities of a piece, by its maximum
+  const auto height = [&](std::uint32_t r) { return values[order[r]]; };
+  /// All of a piece's shares, for a piece that is `length` long.
+  const auto share_out = [&](std::uint32_t piece, double length) {
+    if (members[piece].empty()) members[piece].push_back(piece);
+    double sum = 0;
+    for (const std::uint32_t r : members[piece]) sum += shares[r];
+    for (const std::uint32_t r : members[piece]) shares[r] = sum > 0 ? shares[r] * length / sum : length;
+  };
   for (std::uint32_t r = 0; r < order.size(); ++r)
     for (const std::uint32_t w : rings[order[r]]) {
       const std::uint32_t neighbour = rank[w];
       if (neighbour >= r) continue;
       const std::uint32_t a = pieces.find(r), b = pieces.find(neighbour);
       if (a == b) continue;
-      pass[std::max(a, b)] = values[order[r]];  // the lower maximum's piece ends here
+      const std::uint32_t higher = std::min(a, b), lower = std::max(a, b);
+      pass[lower] = height(r);  // the lower maximum's piece ends here
+      if (height(lower) - height(r) >= prominence && height(lower) > height(r)) {
+        share_out(lower, height(lower) - height(r));
+        share_out(higher, height(higher) - height(r));
+        members[higher].insert(members[higher].end(), members[lower].begin(), members[lower].end());
+      }
       pieces.join(a, b);
     }
   std::vector<Extremity> extremities;
   for (std::uint32_t r = 0; r < order.size(); ++r) {
-    const double height = values[order[r]];
     // The highest of all has no pass: it stands out by all of its height.
-    const double stands_out = pass[r] == -kFar ? height : height - pass[r];
+    const bool highest = pass[r] == -kFar;
+    const double stands_out = highest ? height(r) : height(r) - pass[r];
+    if (highest) share_out(r, std::max(height(r), 1e-300));
     if (stands_out >= prominence && (stands_out > 0 || r == 0))
-      extremities.push_back({order[r], height, stands_out});
+      extremities.push_back({order[r], height(r), stands_out, 0});
   }
+  double largest = 0;
+  for (const double share : shares) largest = std::max(largest, share);
+  for (Extremity& end : extremities) end.share = largest > 0 ? shares[rank[end.vertex]] / largest : 1;
   return extremities;
 }
 
@@ -87,7 +107,7 @@ std::vector<double> harmonic_function(const MeshView& mesh, std::uint32_t head,
   const auto place = [&](std::size_t v) { return v < head ? v : v - 1; };  // without the head's row
   std::vector<double> right((count - 1) * kLanes, 0);
   for (const Extremity& end : extremities)
-    if (end.vertex != head) right[place(end.vertex) * kLanes] += 1;
+    if (end.vertex != head) right[place(end.vertex) * kLanes] += std::max(end.share, 1e-3);
   const Eigen::SparseMatrix<double> laplacian = intrinsic_laplacian(mesh).laplacian;
   std::vector<Eigen::Triplet<double>> entries;
   entries.reserve(static_cast<std::size_t>(laplacian.nonZeros()) + count);
