@@ -10,8 +10,8 @@ namespace sinew {
 
 /// How a character differs from the default. 1 is the default; each from 0.5 to 2.
 struct Proportions {
-  double arm = 1;    ///< length of the arms (cat: fore legs)
-  double leg = 1;    ///< length of the legs (cat: hind legs)
+  double arm = 1;    ///< length of the arms (cat: fore legs; insect: antennae)
+  double leg = 1;    ///< length of the legs (cat: hind legs; insect: all six)
   double head = 1;   ///< size of the head
   double girth = 1;  ///< thickness of everything
 };

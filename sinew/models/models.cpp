@@ -11,12 +11,13 @@ namespace sinew {
 
 namespace {
 
-constexpr std::array<Model, 5> kModels{{
+constexpr std::array<Model, 6> kModels{{
     {"tube", "a cylinder with two bones: the papers' test", 150, 2050, "lower", make_tube_model},
     {"arm", "shoulder to finger tips", 1300, 12'000, "little_3", make_arm_model},
     {"hand", "five fingers, 21 bones", 800, 31'750, "little_3", make_hand_model},
     {"mannequin", "a stylised adult with fingers and toes", 6500, 32'056, "little_3.L", make_mannequin_model},
     {"cat", "a quadruped with a tail", 3000, 20'000, "tail_5", make_cat_model},
+    {"insect", "an ant with six legs and two antennae", 6000, 16'000, "mid_tarsus.L", make_insect_model},
 }};
 
 void check_proportion(std::string_view name, const char* what, double value) {

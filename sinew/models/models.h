@@ -36,7 +36,7 @@ struct Model {
 inline constexpr std::size_t kMostModelVertices = 1'000'000;
 
 std::span<const Model> models();
-/// "tube, arm, hand, mannequin, cat": for messages.
+/// "tube, arm, hand, mannequin, cat, insect": for messages.
 std::string model_names();
 
 /// Makes the character of that name: closed, manifold, with exactly options.vertices vertices whose spacing
@@ -55,5 +55,6 @@ BuiltModel make_arm_model(const ModelOptions& options, const Progress& progress)
 BuiltModel make_hand_model(const ModelOptions& options, const Progress& progress);
 BuiltModel make_mannequin_model(const ModelOptions& options, const Progress& progress);
 BuiltModel make_cat_model(const ModelOptions& options, const Progress& progress);
+BuiltModel make_insect_model(const ModelOptions& options, const Progress& progress);
 
 }  // namespace sinew

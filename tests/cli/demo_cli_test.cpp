@@ -40,14 +40,14 @@ TEST_F(DemoCli, ModelsAreInputsToo) {
   const test::Outcome outcome = sinew("info model:tube@321 --json");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("\"vertices\": 321"), std::string::npos) << outcome.out;
-  expect_failure("info model:dog", "there are: tube, arm, hand, mannequin, cat");
+  expect_failure("info model:dog", "there are: tube, arm, hand, mannequin, cat, insect");
   expect_failure("info model:tube@", "number of vertices");
   expect_failure("info model:tube@x", "number of vertices");
   expect_failure("info model:tube@5", "it takes 150 to 1000000");
 }
 
 TEST_F(DemoCli, GenerateSaysWhatIsWrong) {
-  expect_failure("generate dog -o " + path("a.glb"), "there are: tube, arm, hand, mannequin, cat");
+  expect_failure("generate dog -o " + path("a.glb"), "there are: tube, arm, hand, mannequin, cat, insect");
   expect_failure("generate hand -o " + path("a.fbx"), ".glb or .obj");
   expect_failure("generate hand --vertices 10 -o " + path("a.glb"), "it takes 800 to 1000000");
   expect_failure("generate hand --vertices 2000000 -o " + path("a.glb"), "--vertices");

@@ -317,6 +317,82 @@ TEST(Models, CatIsSound) {
   EXPECT_GE(vertices_round(model, entry("cat").thinnest_limb), 8);
 }
 
+TEST(Models, InsectIsSound) {
+  if (test::kSanitized) GTEST_SKIP() << "takes minutes here; arm and hand run the same code";
+  const std::size_t least = entry("insect").least_vertices;
+  const BuiltModel model = make_model("insect", {least, {}});
+  expect_sound_mesh(model, least, 15);
+  expect_sound_clips(model, {"walk"});
+  EXPECT_EQ(model.rig.size(), 33u);
+  for (const RigJoint& joint : model.rig.joints())
+    if (joint.name.find("_tarsus") != std::string::npos || joint.name.starts_with("antenna_")) {
+      EXPECT_GE(vertices_round(model, joint.name), 8) << joint.name;
+    }
+  Eigen::AlignedBox3f box;
+  for (const Vec3f& p : model.scene.meshes[0].surface.positions) box.extend(p);
+  EXPECT_NEAR(box.min().y(), 0, 0.001);
+  EXPECT_NEAR(box.sizes().z(), 0.35, 0.05);
+  for (const RigJoint& joint : model.rig.joints())
+    if (joint.name.ends_with(".L")) {
+      EXPECT_GT(joint.head.x(), 0);
+      const RigJoint& other = model.rig[model.rig.at(joint.name.substr(0, joint.name.size() - 1) + "R")];
+      EXPECT_LT((joint.head - Vec3d(-other.head.x(), other.head.y(), other.head.z())).norm(), 1e-12);
+      // Mirrored axes: the same angles are the mirrored posture.
+      EXPECT_LT((joint.flex - Vec3d(other.flex.x(), -other.flex.y(), -other.flex.z())).norm(), 1e-12)
+          << joint.name;
+    }
+
+  // A tripod: at any time the three feet of one side's ends and the other's middle are on the ground, and all
+  // that are go backwards together. The last frame is the first.
+  const Clip& clip = clip_of(model, "walk");
+  EXPECT_EQ(frame_count(clip, 30), 25);
+  Pose pose = rest_pose(model.scene), first = pose;
+  sample_clip(clip, 0, first);
+  std::vector<Affine3d> world(model.scene.skeleton.size());
+  const std::vector<std::vector<const char*>> tripods{{"fore_tarsus.L", "mid_tarsus.R", "hind_tarsus.L"},
+                                                      {"fore_tarsus.R", "mid_tarsus.L", "hind_tarsus.R"}};
+  std::vector<double> last(6, 0);
+  std::vector<char> was_down(6, 0);
+  int steps = 0;
+  for (int frame = 0; frame < 25; ++frame) {
+    sample_clip(clip, frame / 30.0, pose);
+    forward_kinematics(model.scene.skeleton, pose.joints, world);
+    bool carried = false;
+    double ground = 0;
+    for (std::size_t t = 0; t < 2; ++t) {
+      int down = 0;
+      for (std::size_t k = 0; k < 3; ++k) {
+        const auto joint = static_cast<std::size_t>(model.rig.at(tripods[t][k]));
+        const RigJoint& bone = model.rig.joints()[joint];
+        const Vec3d tip = world[joint] * (bone.tail - bone.head);
+        EXPECT_GT(tip.y(), bone.tail.y() - 0.0005) << tripods[t][k] << " in the ground at " << frame;
+        const bool now = tip.y() < bone.tail.y() + 0.0005;
+        const std::size_t foot = 3 * t + k;
+        if (now && was_down[foot]) {
+          const double moved = tip.z() - last[foot];
+          if (ground != 0) {
+            EXPECT_NEAR(moved, ground, 0.0005) << tripods[t][k] << " slides at " << frame;
+          }
+          ground = moved;
+          EXPECT_LT(moved, 0);
+        }
+        if (now && !was_down[foot]) ++steps;
+        was_down[foot] = now;
+        last[foot] = tip.z();
+        down += now;
+      }
+      EXPECT_TRUE(down == 0 || down == 3) << frame;
+      carried = carried || down == 3;
+    }
+    EXPECT_TRUE(carried) << frame;
+  }
+  EXPECT_GE(steps, 9);  // those down at first, and each foot once more
+  for (std::size_t j = 0; j < pose.joints.size(); ++j) {
+    EXPECT_LT((pose.joints[j].translation - first.joints[j].translation).norm(), 1e-6f);
+    EXPECT_LT(pose.joints[j].rotation.angularDistance(first.joints[j].rotation), 1e-3f);
+  }
+}
+
 TEST(Models, ProportionsChangeWhatTheySay) {
   if (test::kSanitized) GTEST_SKIP() << "takes minutes here; arm and hand run the same code";
   const BuiltModel plain = make_model("arm", {1500, {}});
@@ -345,6 +421,8 @@ TEST(Models, ProportionsChangeWhatTheySay) {
        {Proportions{1, 1, 1, 0.7}, {1, 1, 1, 2}, {2, 0.5, 1.5, 1}, {0.5, 2, 0.5, 1}})
     expect_sound_mesh(make_model("mannequin", {16'000, mixed}), 16'000, 12, false);
   expect_sound_mesh(make_model("cat", {12'000, {0.5, 2, 2, 0.8}}), 12'000, 12, false);
+  expect_sound_mesh(make_model("insect", {26'000, {2, 0.5, 2, 2}}), 26'000, 12, false);
+  expect_sound_mesh(make_model("insect", {26'000, {0.5, 2, 0.5, 0.5}}), 26'000, 12, false);
 }
 
 TEST(Models, AreTheSameEveryTime) {

@@ -131,7 +131,7 @@ TEST(OpenModels, AreListedAndMadeByName) {
 
 TEST(OpenModels, RefuseWhatMakesNoSense) {
   const std::string unknown = message_of("dog", {});
-  for (const char* name : {"dog", "there are: tube, arm, hand, mannequin, cat", "forehead, trousers"})
+  for (const char* name : {"dog", "there are: tube, arm, hand, mannequin, cat, insect", "forehead, trousers"})
     EXPECT_NE(unknown.find(name), std::string::npos) << unknown;
   EXPECT_NE(message_of("forehead", {500, {}}).find("500 vertices"), std::string::npos);
   EXPECT_NE(message_of("trousers", {0, {1, 1.5, 1, 1}}).find("leg is 1.5"), std::string::npos);
