@@ -12,7 +12,7 @@ namespace sinew {
 struct AlignmentWeights {
   double length = 1;     ///< |log| of the ratio of lengths
   double direction = 1;  ///< angle, radians
-  double drop = 1.6;     ///< a chain of the rig without a limb
+  double drop = 3;       ///< a chain of the rig without a limb
   double ignore = 0.25;  ///< a limb of the mesh without a chain
   double merge = 0.5;    ///< a piece between two forks of the mesh that are one fork of the rig
 };

@@ -20,6 +20,14 @@ constexpr std::size_t kArcPoints = 80;
 constexpr double kShortBone = 0.05;
 // A limb behind a fork that keeps this much of the thickness before it is the trunk that goes on.
 constexpr double kGoesOn = 0.72;
+// A limb that leaves the trunk at more than this angle leaves it sideways.
+constexpr double kSideways = 0.9;
+// Joints whose chains are this far apart, as a share of what is enough, may be where a limb starts.
+constexpr double kNearlyApart = 0.85;
+// Standard deviations: of the logarithm of a limb's length over what the whole character's size would make
+// it, and of where a chain comes out of the flesh per length that it goes inside.
+constexpr double kUsualProportion = 0.25;
+constexpr double kInsideDoubt = 0.3;
 
 std::size_t u(int i) {
   return static_cast<std::size_t>(i);
@@ -44,9 +52,11 @@ class Placer {
 
   LimbPlacement run() {
     find_limbs();
-    for (PlacedLimb& limb : result_.limbs) find_parting(limb);
     // Ends first: where a fork is, its limbs tell.
-    for (std::size_t l = result_.limbs.size(); l-- > 0;) place(result_.limbs[l]);
+    for (std::size_t l = result_.limbs.size(); l-- > 0;) {
+      find_parting(result_.limbs[l]);
+      place(result_.limbs[l]);
+    }
     fill_forks();
     return std::move(result_);
   }
@@ -60,6 +70,30 @@ class Placer {
     Vec3d free_mesh = Vec3d::Zero();  // where that joint goes
     bool known = false;
   };
+
+  struct Neighbour {  // a chain that another must get away from
+    Polyline chain;
+    bool trunk;
+    double enough;
+  };
+
+  /// A limb that leaves the end of the trunk sideways, such as a cat's hind leg, must get out of the trunk
+  /// first.
+  void add_trunk_before(const PlacedLimb& limb, const Polyline& chain, double radius,
+                        std::vector<Neighbour>& neighbours) const {
+    for (std::size_t o = 0; o < result_.limbs.size(); ++o) {
+      const PlacedLimb& trunk = result_.limbs[o];
+      if (trunk.to != limb.from) continue;
+      const Polyline before(rig_points(trunk.chain));
+      const Vec3d arrival = before.at(before.length()) - before.at(0.7 * before.length());
+      const Vec3d leaving = chain.at(0.5 * chain.length()) - chain.at(0);
+      const double angle = std::atan2(arrival.cross(leaving).norm(), arrival.dot(leaving));
+      if (angle < kSideways) continue;
+      const std::size_t last = trunk.radii.size() - 1;
+      const double thickness = trunk.radii[last >= 2 ? last - 2 : 0];
+      neighbours.push_back({before, true, options_.apart_from_trunk * (radius + thickness) / scale_});
+    }
+  }
 
   std::vector<Vec3d> rig_points(const std::vector<int>& chain) const {
     std::vector<Vec3d> points;
@@ -137,11 +171,6 @@ class Placer {
     Start& start = starts_[l];
     if (limb.goes_on) return;
     const Polyline chain(rig_points(limb.chain));
-    struct Neighbour {
-      Polyline chain;
-      bool trunk;
-      double enough;
-    };
     std::vector<Neighbour> neighbours;
     bool has_trunk = false;
     for (std::size_t o = 0; o < result_.limbs.size(); ++o)
@@ -151,29 +180,35 @@ class Placer {
                               times * (start.radius + starts_[o].radius) / scale_});
         has_trunk |= other.goes_on;
       }
-    constexpr int kSteps = 200;
-    double apart = 0;
-    for (int k = 0; k <= kSteps; ++k) {
-      apart = chain.length() * k / kSteps;
-      const Vec3d at = chain.at(apart);
+    const bool is_finger = neighbours.size() >= 2 && !has_trunk;
+    add_trunk_before(limb, chain, start.radius, neighbours);
+    const auto nearness = [&](double along) {
       // Limbs leave side by side, so they are compared as far along; a trunk goes another way.
-      const bool is_apart = std::all_of(neighbours.begin(), neighbours.end(), [&](const Neighbour& other) {
-        return (other.trunk ? other.chain.distance(at) : (other.chain.at(apart) - at).norm()) >= other.enough;
-      });
-      if (is_apart) break;
-      if (k == kSteps) apart = 0;  // never apart: chains cross; the first joint will do
-    }
-    const double web = neighbours.size() >= 2 && !has_trunk ? options_.finger_web : options_.web;
-    start.along = std::min(apart + web * start.radius / scale_, 0.6 * chain.length() + 0.4 * apart);
-    // The joint nearest to where the chains are apart, not beyond where they come out.
-    double best = std::numeric_limits<double>::infinity();
-    for (std::size_t k = 0; k < limb.chain.size() && chain.along(k) <= start.along; ++k)
-      if (std::abs(chain.along(k) - apart) < best) {
-        best = std::abs(chain.along(k) - apart);
-        start.free = k;
+      double least = std::numeric_limits<double>::infinity();
+      for (const Neighbour& other : neighbours) {
+        const Vec3d at = chain.at(along);
+        const double distance = other.trunk ? other.chain.distance(at) : (other.chain.at(along) - at).norm();
+        least = std::min(least, distance / other.enough);
       }
-    start.known = true;
-    limb.parts_rig = chain.at(start.along);
+      return least;
+    };
+    constexpr int kSteps = 200;
+    int step = 0;
+    while (step < kSteps && nearness(chain.length() * step / kSteps) < 1) ++step;
+    double apart = step < kSteps ? chain.length() * step / kSteps : 0;  // 0: chains cross
+    // A joint that is nearly there, or that is less than the limb's radius off, is the one that is meant.
+    double best = std::numeric_limits<double>::infinity();
+    std::size_t meant = limb.chain.size();
+    for (std::size_t k = 1; k + 1 < limb.chain.size(); ++k) {
+      const double off = std::abs(chain.along(k) - apart);
+      const bool nearly = chain.along(k) <= apart && nearness(chain.along(k)) > kNearlyApart;
+      if ((nearly || off < start.radius / scale_) && off < best) {
+        best = off;
+        meant = k;
+      }
+    }
+    if (meant < limb.chain.size()) apart = chain.along(meant);
+    const double web = is_finger ? options_.finger_web : options_.web;
     // The skin's saddle, seen along the limb.
     const Polyline way(limb.way);
     const Vec3d on = way.at(std::min(start.radius, 0.3 * way.length()));
@@ -181,6 +216,52 @@ class Placer {
     const double back = std::clamp((saddle - on).dot(start.direction), -3 * start.radius,
                                    std::max(0.0, 0.5 * way.length() - start.radius));
     limb.parts_mesh = on + back * start.direction;
+    const double guess = apart + web * start.radius / scale_;
+    const bool sure = meant < limb.chain.size();
+    const double doubt =
+        (sure ? 1.0 : 1.5) * start.radius / scale_ + (sure ? 0.5 : 1.0) * kInsideDoubt * apart;
+    start.along = std::clamp(balanced(limb, chain, guess, doubt), 0.0, 0.6 * chain.length() + 0.4 * apart);
+    // The joint nearest to where the chains are apart, not beyond where they come out.
+    const double inside = std::max(0.0, start.along - web * start.radius / scale_);
+    best = std::numeric_limits<double>::infinity();
+    for (std::size_t k = 0; k < limb.chain.size() && chain.along(k) <= start.along; ++k)
+      if (std::abs(chain.along(k) - inside) < best) {
+        best = std::abs(chain.along(k) - inside);
+        start.free = k;
+      }
+    start.known = true;
+    limb.parts_rig = chain.at(start.along);
+  }
+
+  /// Where a chain comes out of the flesh, weighing what its neighbours say (`guess`, give or take `doubt`)
+  /// against the limb's proportion to the whole character: the likelier of both errors is made smaller.
+  double balanced(const PlacedLimb& limb, const Polyline& chain, double guess, double doubt) const {
+    Vec3d rig_end, mesh_end = limb.way.back();
+    double rig_length = chain.length();
+    if (!is_leaf(limb.to) && fork_middle(limb.to, rig_end, mesh_end)) {
+      const double on = chain.nearest(rig_end);
+      rig_length = on + (rig_end - chain.at(on)).norm();
+    } else if (is_leaf(limb.to) && !options_.tails_known) {
+      return guess;
+    }
+    const Polyline way(limb.way);
+    const double mesh_length =
+        std::max(1e-12, way.nearest(mesh_end) - way.nearest(limb.parts_mesh) +
+                            (way.at(way.nearest(limb.parts_mesh)) - limb.parts_mesh).norm() *
+                                (way.nearest(limb.parts_mesh) > 0 ? 0 : 1));
+    double best = std::numeric_limits<double>::infinity(), found = guess;
+    constexpr int kSteps = 200;
+    for (int k = 0; k <= kSteps; ++k) {
+      const double along = guess + doubt * (6.0 * k / kSteps - 3);
+      if (along < 0 || along > 0.9 * rig_length) continue;
+      const double proportion = std::log(mesh_length / (rig_length - along) / scale_) / kUsualProportion;
+      const double off = (along - guess) / doubt;
+      if (const double cost = proportion * proportion + off * off; cost < best) {
+        best = cost;
+        found = along;
+      }
+    }
+    return found;
   }
 
   /// The middle of the joints that hang on a fork, in the rig and in the mesh. False when none does.
@@ -240,10 +321,16 @@ class Placer {
     // The limb's centres in between.
     std::vector<Vec3d> arc{mesh_start};
     {
+      // Joints need not be in the middle of the flesh: a spine is at the back. The centres are shifted so
+      // that they start and end where the joints round the forks say.
       const Polyline way(limb.way);
       const double first = way.nearest(mesh_start), last = way.nearest(mesh_end);
+      const Vec3d at_start = mesh_start - way.at(first), at_end = mesh_end - way.at(last);
       for (std::size_t k = 0; k < limb.way.size(); ++k)
-        if (way.along(k) > first && way.along(k) < last) arc.push_back(limb.way[k]);
+        if (way.along(k) > first && way.along(k) < last) {
+          const double share = (way.along(k) - first) / (last - first);
+          arc.push_back(limb.way[k] + (1 - share) * at_start + share * at_end);
+        }
       arc.push_back(mesh_end);
     }
     const Polyline centres(arc);
@@ -279,9 +366,14 @@ class Placer {
           between(limb, chain, k, rig_start, from_along, mesh_start, rig_end, to_along, mesh_end));
     }
     if (start.known) {
-      // Back along the limb to the joint inside.
+      // Back to the joint inside, as the rig goes there, turned to how the limb comes out.
+      const double measured = std::min(3.5 * start.radius / scale_, 0.5 * (chain.length() - start.along));
+      const Vec3d comes_out = chain.at(start.along + measured) - limb.parts_rig;
+      Mat3d turn = turn_;
+      if (comes_out.norm() > 0)
+        turn = shortest_turn(turn_ * comes_out.normalized(), start.direction).toRotationMatrix() * turn_;
       start.free_mesh =
-          limb.parts_mesh - limb.scale * (start.along - chain.along(start.free)) * start.direction;
+          limb.parts_mesh + limb.scale * (turn * (rig_.points[u(limb.chain[start.free])] - limb.parts_rig));
       if (start.free > 0) set(limb.chain[start.free], start.free_mesh);
     }
   }
