@@ -6,9 +6,8 @@
 #include <numbers>
 #include <vector>
 
-#include <Eigen/SVD>
-
 #include <sinew/core/smooth_step.h>
+#include <sinew/fitting/whole_turn.h>
 
 namespace sinew {
 
@@ -22,8 +21,6 @@ constexpr double kSomeBend = 1.5 * kDegree, kFullBend = 4 * kDegree;
 constexpr double kFullyObeyed = 60 * kDegree, kNotObeyed = 85 * kDegree;
 // A limb's first bone that is shorter than this part of its next is a girdle's, as a clavicle is.
 constexpr double kGirdle = 0.7;
-// Below the first, a character is too thin to tell how it is turned about its length; above the second, not.
-constexpr double kThin = 0.01, kNotThin = 0.03;
 
 Vec3d direction(const RigBone& bone) {
   const Vec3d along = bone.tail - bone.head;
@@ -31,47 +28,10 @@ Vec3d direction(const RigBone& bone) {
   return length > 0 ? Vec3d(along / length) : Vec3d(Vec3d::Zero());
 }
 
-/// The shortest; about any axis across for opposite ones. The identity where one is zero.
-Quatd turn_between(const Vec3d& from, const Vec3d& to) {
-  return from.isZero(0) || to.isZero(0) ? Quatd::Identity() : Quatd::FromTwoVectors(from, to);
-}
-
 /// How well a plane is defined by two directions, 0 to 1: not when they are parallel or opposite.
 double bent(const Vec3d& a, const Vec3d& b) {
   const double angle = std::atan2(a.cross(b).norm(), std::abs(a.dot(b)));
   return smooth_step(kSomeBend, kFullBend, angle);
-}
-
-/// The turn that takes the placed bones as a whole from the rig to the mesh (Kabsch).
-Quatd whole_turn(const ControlRig& rig, std::span<const char> placed, const ControlRig& fitted) {
-  Vec3d old_center = Vec3d::Zero(), new_center = Vec3d::Zero();
-  double count = 0;
-  for (std::size_t b = 0; b < rig.bones.size(); ++b) {
-    if (!placed[b]) continue;
-    old_center += rig.bones[b].head + rig.bones[b].tail;
-    new_center += fitted.bones[b].head + fitted.bones[b].tail;
-    count += 2;
-  }
-  if (count == 0) return Quatd::Identity();
-  old_center /= count;
-  new_center /= count;
-  Mat3d spread = Mat3d::Zero();
-  for (std::size_t b = 0; b < rig.bones.size(); ++b) {
-    if (!placed[b]) continue;
-    const RigBone &was = rig.bones[b], &is = fitted.bones[b];
-    spread += (is.head - new_center) * (was.head - old_center).transpose();
-    spread += (is.tail - new_center) * (was.tail - old_center).transpose();
-  }
-  const Eigen::JacobiSVD<Mat3d> svd(spread, Eigen::ComputeFullU | Eigen::ComputeFullV);
-  const Vec3d sizes = svd.singularValues();
-  if (!(sizes[0] > 0)) return Quatd::Identity();
-  // A line says nothing of the turn about it: the shortest.
-  const Quatd shortest = turn_between(svd.matrixV().col(0), svd.matrixU().col(0));
-  const double known = smooth_step(kThin, kNotThin, sizes[1] / sizes[0]);
-  if (known == 0) return shortest;
-  Mat3d u = svd.matrixU();
-  if ((u * svd.matrixV().transpose()).determinant() < 0) u.col(2) *= -1;
-  return shortest.slerp(known, Quatd(Mat3d(u * svd.matrixV().transpose())));
 }
 
 /// What a joint says of the turn of a bone about its new direction.
