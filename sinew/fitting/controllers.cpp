@@ -7,7 +7,7 @@
 #include <numbers>
 #include <queue>
 #include <string>
-#include <tuple>
+#include <string_view>
 #include <unordered_map>
 
 #include <sinew/fitting/whole_turn.h>
@@ -65,6 +65,22 @@ Ground rig_ground(const ControlRig& rig) {
   return ground;
 }
 
+/// Whether a constraint hands motion on through mechanism. The others limit it, or take a part of it from
+/// what moves it otherwise, as limbs do that keep the root's rotation.
+bool leads(ConstraintKind kind) {
+  switch (kind) {
+    case ConstraintKind::copy_rotation:
+    case ConstraintKind::copy_scale:
+    case ConstraintKind::limit_rotation:
+    case ConstraintKind::limit_location:
+    case ConstraintKind::limit_scale:
+    case ConstraintKind::limit_distance:
+      return false;
+    default:
+      return true;
+  }
+}
+
 /// Finds what each controller follows.
 class Linker {
  public:
@@ -76,6 +92,7 @@ class Linker {
         children_(count_),
         constrained_(count_),
         armature_parent_(count_, -1),
+        stands_for_(count_, -1),
         links_(count_) {
     std::unordered_map<std::string_view, int> number;
     for (std::size_t b = 0; b < count_; ++b) number.emplace(rig.bones[b].name, static_cast<int>(b));
@@ -93,7 +110,7 @@ class Linker {
           const int from = find(target.bone);
           if (from < 0 || from == static_cast<int>(b)) continue;
           if (constraint.kind != ConstraintKind::armature) {
-            constrained_[at(from)].push_back(static_cast<int>(b));
+            if (bone.deforms || leads(constraint.kind)) constrained_[at(from)].push_back(static_cast<int>(b));
           } else if (target.weight > heaviest) {
             heaviest = target.weight;
             armature_parent_[b] = from;
@@ -106,7 +123,12 @@ class Linker {
       left = std::min({left, bone.head.x(), bone.tail.x()});
       right = std::max({right, bone.head.x(), bone.tail.x()});
     }
-    if (left <= right) middle_ = 0.5 * (left + right);
+    if (left <= right) {
+      middle_ = 0.5 * (left + right);
+      half_width_ = 0.5 * (right - left);
+    }
+    for (std::size_t b = 0; b < count_; ++b)
+      if (!rig.bones[b].deforms) stands_for_[b] = find_twin(b);
   }
 
   std::vector<ControllerLink> run() {
@@ -117,20 +139,21 @@ class Linker {
       ControllerLink& link = links_[c];
       link.head_on_ground = std::abs(rig_.bones[c].head.y() - ground.height) <= ground.tolerance;
       link.tail_on_ground = std::abs(rig_.bones[c].tail.y() - ground.height) <= ground.tolerance;
-      link.bones = constrained_by(c);
-      if (!link.bones.empty()) {
-        link.kind = LinkKind::constraint;
+      if (link.head_on_ground && is_root(c)) {
         settled[c] = 1;
-      } else if (link.head_on_ground && parent_of(c) < 0) {
-        settled[c] = 1;  // a root: whole
+        continue;
       }
+      link.bones = constrained_by(c);
+      if (link.bones.empty()) continue;
+      link.kind = LinkKind::constraint;
+      settled[c] = 1;
+      put_first(lies_on(c), link.bones);
     }
     for (std::size_t c = 0; c < count_; ++c)
       if (!rig_.bones[c].deforms && !settled[c]) follow_parent(c, settled);
     for (std::size_t c = 0; c < count_; ++c) {
       if (rig_.bones[c].deforms) continue;
       ControllerLink& link = links_[c];
-      if (link.kind != LinkKind::whole) put_first(lies_on(c), link.bones);
       link.head_joints = joints_at(rig_.bones[c].head, link.bones);
       link.tail_joints = joints_at(rig_.bones[c].tail, link.bones);
     }
@@ -142,10 +165,25 @@ class Linker {
     return rig_.bones[b].parent >= 0 ? rig_.bones[b].parent : armature_parent_[b];
   }
 
+  /// Whether most of what deforms hangs on a controller that hangs on nothing.
+  bool is_root(std::size_t c) const {
+    if (parent_of(c) >= 0) return false;
+    std::size_t below = 0, all = 0;
+    for (const RigBone& bone : rig_.bones) all += bone.deforms;
+    for (std::size_t b = 0; b < count_; ++b) {
+      if (!rig_.bones[b].deforms) continue;
+      int up = static_cast<int>(b);
+      for (std::size_t steps = 0; up >= 0 && up != static_cast<int>(c) && steps < count_; ++steps)
+        up = parent_of(at(up));
+      below += up == static_cast<int>(c);
+    }
+    return 2 * below > all;
+  }
+
   bool meet(const Vec3d& a, const Vec3d& b) const { return (a - b).norm() <= tolerance_; }
 
   /// The deforming bone that starts where controller `c` does and goes its way, the most alike in length; -1.
-  int stands_for(std::size_t c) const {
+  int find_twin(std::size_t c) const {
     const RigBone& controller = rig_.bones[c];
     int best = -1;
     double least = kInfinity;
@@ -164,7 +202,7 @@ class Linker {
 
   /// The deforming bone with the same head and tail; -1.
   int lies_on(std::size_t c) const {
-    const int bone = stands_for(c);
+    const int bone = stands_for_[c];
     return bone >= 0 && meet(rig_.bones[at(bone)].tail, rig_.bones[c].tail) ? bone : -1;
   }
 
@@ -174,11 +212,14 @@ class Linker {
     bones.insert(bones.begin(), bone);
   }
 
-  /// For bones that are as good otherwise: those with a joint at the controller's head, then the nearest.
-  std::tuple<bool, double> remoteness(std::size_t c, int bone) const {
+  /// For bones that are as good otherwise: those that start at the controller's head, that end there, that
+  /// are near.
+  std::pair<int, double> remoteness(std::size_t c, int bone) const {
     const Vec3d& head = rig_.bones[c].head;
     const RigBone& b = rig_.bones[at(bone)];
-    return {!meet(b.head, head) && !meet(b.tail, head),
+    return {meet(b.head, head)   ? 0
+            : meet(b.tail, head) ? 1
+                                 : 2,
             (nearest_on_segment(b.head, b.tail, head) - head).norm()};
   }
 
@@ -202,7 +243,7 @@ class Linker {
       open.pop();
       if (value > cost[at(bone)] || rig_.bones[at(bone)].deforms) continue;
       for (const int next : constrained_[at(bone)]) reach(next, value + kConstraint);
-      if (const int twin = stands_for(at(bone)); twin >= 0) reach(twin, value + kStandsFor);
+      if (const int twin = stands_for_[at(bone)]; twin >= 0) reach(twin, value + kStandsFor);
       for (const int next : children_[at(bone)]) reach(next, value + kChild);
     }
     std::vector<int> bones;
@@ -220,6 +261,11 @@ class Linker {
     settled[c] = 1;  // now, so that parents by armature that go round end
     const int parent = parent_of(c);
     ControllerLink& link = links_[c];
+    if (stands_for_[c] >= 0) {
+      link.kind = parent >= 0 ? LinkKind::parent : LinkKind::child;
+      link.bones = {stands_for_[c]};
+      return;
+    }
     if (parent >= 0 && rig_.bones[at(parent)].deforms) {
       link.kind = LinkKind::parent;
       link.bones = {parent};
@@ -234,7 +280,15 @@ class Linker {
       }
     }
     link.bones = descendants(c);
-    if (!link.bones.empty()) link.kind = LinkKind::child;
+    if (!link.bones.empty()) {
+      link.kind = LinkKind::child;
+      return;
+    }
+    for (const RigJoint& joint : joints_at(rig_.bones[c].head, {})) {
+      if (std::find(link.bones.begin(), link.bones.end(), joint.bone) == link.bones.end())
+        joint.tail ? link.bones.push_back(joint.bone) : put_first(joint.bone, link.bones);
+      link.kind = LinkKind::joint;
+    }
   }
 
   /// §3.1.3.4.1 (c): deforming bones below, those of lowest symmetry level first.
@@ -246,7 +300,7 @@ class Linker {
       const int bone = open.back();
       open.pop_back();
       const bool deforms = rig_.bones[at(bone)].deforms;
-      const int found = deforms ? bone : stands_for(at(bone));
+      const int found = deforms ? bone : stands_for_[at(bone)];
       const auto add = [&](int b) {
         if (!seen[at(b)]) bones.push_back(b);
         seen[at(b)] = 1;
@@ -256,7 +310,8 @@ class Linker {
         add(links_[at(bone)].bones.front());
       open.insert(open.end(), children_[at(bone)].begin(), children_[at(bone)].end());
     }
-    const double step = 10 * tolerance_;  // what is no nearer to the axis than this is as near
+    // What is no nearer to the axis than this is as near; what is this near is on it.
+    const double step = 0.05 * half_width_;
     const auto off_axis = [&](int bone) -> double {
       if (!level_.empty()) return level_[at(bone)];
       const RigBone& b = rig_.bones[at(bone)];
@@ -291,10 +346,12 @@ class Linker {
   std::span<const int> level_;
   std::size_t count_;
   double tolerance_;
-  double middle_ = 0;  // x of the plane of symmetry
+  double middle_ = 0;      // x of the plane of symmetry
+  double half_width_ = 0;  // of the deforming bones, in x
   std::vector<std::vector<int>> children_;
   std::vector<std::vector<int>> constrained_;  // per bone, whom it is target or pole of
   std::vector<int> armature_parent_;
+  std::vector<int> stands_for_;  // per controller a deforming bone, or -1
   std::vector<ControllerLink> links_;
 };
 
@@ -428,15 +485,16 @@ class Carrier {
   void carry(std::size_t c) {
     const ControllerLink& link = links_[c];
     Similarity by = whole_;
-    if (!link.bones.empty()) {
-      const auto bone = std::find_if(link.bones.begin(), link.bones.end(),
-                                     [&](int b) { return fitted_.fate[at(b)] != BoneFate::dropped; });
-      if (bone == link.bones.end()) {
-        fitted_.fate[c] = BoneFate::dropped;
-        return;
-      }
-      by = motion(at(*bone));
+    // What hangs on a bone beside a limb goes with the limb if that is where it was.
+    const bool lost =
+        link.kind != LinkKind::constraint && !link.head_joints.empty() && !there(link.head_joints);
+    const auto bone = std::find_if(link.bones.begin(), link.bones.end(),
+                                   [&](int b) { return fitted_.fate[at(b)] != BoneFate::dropped; });
+    if (lost || (bone == link.bones.end() && !link.bones.empty())) {
+      fitted_.fate[c] = BoneFate::dropped;
+      return;
     }
+    if (bone != link.bones.end()) by = motion(at(*bone));
     fitted_.fate[c] = BoneFate::carried;
     Vec3d head = by(rig_.bones[c].head), tail = by(rig_.bones[c].tail);
     const auto to_ground = [&](const Vec3d& p) -> Vec3d { return (ground_ - up_.dot(p)) * up_; };
@@ -452,7 +510,7 @@ class Carrier {
     if (const RigJoint* tail_joint = there(link.tail_joints)) {
       tail = end(fitted_.rig, *tail_joint);
       tail_fixed_[c] = 1;
-    } else if (link.tail_on_ground) {
+    } else if (link.head_on_ground && link.tail_on_ground) {
       tail += to_ground(tail);
     }
     put(c, by.turn, head, tail);
@@ -495,6 +553,13 @@ class Carrier {
     by.from = rig_.bones[middle].head;
     by.to = fitted(middle).head;
     put(at(pole), by);
+    // Mechanism that it hangs on, where it is.
+    for (int up = rig_.bones[at(pole)].parent; up >= 0; up = rig_.bones[at(up)].parent) {
+      if (rig_.bones[at(up)].deforms || fitted_.fate[at(up)] != BoneFate::carried ||
+          (rig_.bones[at(up)].head - rig_.bones[at(pole)].head).norm() > tolerance_)
+        break;
+      put(at(up), by);
+    }
   }
 
   void connect() {

@@ -1,5 +1,8 @@
 #include <sinew/fitting/whole_turn.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include <Eigen/SVD>
 
 #include <sinew/core/smooth_step.h>
@@ -37,11 +40,28 @@ Quatd whole_turn(const ControlRig& rig, std::span<const char> placed, const Cont
   if (!(sizes[0] > 0)) return Quatd::Identity();
   // A line says nothing of the turn about it: the shortest.
   const Quatd shortest = turn_between(svd.matrixV().col(0), svd.matrixU().col(0));
-  const double known = smooth_step(kThin, kNotThin, sizes[1] / sizes[0]);
-  if (known == 0) return shortest;
+  if (sizes[1] < 1e-9 * sizes[0]) return shortest;
   Mat3d u = svd.matrixU();
   if ((u * svd.matrixV().transpose()).determinant() < 0) u.col(2) *= -1;
-  return shortest.slerp(known, Quatd(Mat3d(u * svd.matrixV().transpose())));
+  const Quatd best(Mat3d(u * svd.matrixV().transpose()));
+  // However thin, a character that is the rig itself, turned and scaled, is turned so.
+  double old_size = 0, new_size = 0, away = 0;
+  const auto each_end = [&](const auto& use) {
+    for (std::size_t b = 0; b < rig.bones.size(); ++b) {
+      if (!placed[b]) continue;
+      use(rig.bones[b].head - old_center, fitted.bones[b].head - new_center);
+      use(rig.bones[b].tail - old_center, fitted.bones[b].tail - new_center);
+    }
+  };
+  each_end([&](const Vec3d& was, const Vec3d& is) {
+    old_size += was.squaredNorm();
+    new_size += is.squaredNorm();
+  });
+  const double scale = std::sqrt(new_size / old_size);
+  each_end(
+      [&](const Vec3d& was, const Vec3d& is) { away = std::max(away, (scale * (best * was) - is).norm()); });
+  if (away <= 1e-6 * std::sqrt(new_size)) return best;
+  return shortest.slerp(smooth_step(kThin, kNotThin, sizes[1] / sizes[0]), best);
 }
 
 }  // namespace sinew

@@ -214,9 +214,9 @@ TEST(BoneOrientation, AKneeBentTheOtherWayKeepsItsAxes) {
   const auto leg = [](double bend) {
     return chain({Vec3d(0, 1, 0), Vec3d::Zero(), in_plane(bend, Vec3d(0, -1, 0), Vec3d(0, 0, -1))}, {0.3});
   };
-  const ControlRig rig = leg(10), fitted = fit(rig, leg(-10));
-  EXPECT_LT(turn_angle(frame(rig.bones[1]), frame(fitted.bones[1])), 21 * kDegree);
-  EXPECT_LT(turn_angle(frame(rig.bones[0]), frame(fitted.bones[0])), 11 * kDegree);
+  const ControlRig rig = leg(10), fitted = fit(rig, leg(-12));
+  EXPECT_LT(turn_angle(frame(rig.bones[1]), frame(fitted.bones[1])), 23 * kDegree);
+  EXPECT_LT(turn_angle(frame(rig.bones[0]), frame(fitted.bones[0])), 12 * kDegree);
 }
 
 TEST(BoneOrientation, ALimbInPiecesObeysTheNextBentJoint) {
@@ -233,7 +233,8 @@ TEST(BoneOrientation, ALimbInPiecesObeysTheNextBentJoint) {
 }
 
 TEST(BoneOrientation, NothingJumps) {
-  // The mesh's knee goes through straight, and its plane all the way round.
+  // The mesh's knee goes through straight, and its plane all the way round. A leg alone is too thin to tell
+  // that it is turned as a whole.
   const auto leg = [](double bend, double about) {
     const Quatd q(Eigen::AngleAxisd(about * kDegree, Vec3d::UnitY()));
     return chain({Vec3d(0, 1, 0), Vec3d::Zero(), q * in_plane(bend, Vec3d(0, -1, 0), Vec3d(0, 0, -1))},
@@ -245,7 +246,7 @@ TEST(BoneOrientation, NothingJumps) {
     ControlRig before;
     for (int k = 0; k <= 3600; ++k) {
       const double s = k / 3600.0;
-      const ControlRig now = fit(rig, path == 0 ? leg(10 - 20 * s, 35) : leg(20, 360 * s));
+      const ControlRig now = fit(rig, path == 0 ? leg(10 - 20 * s, 35) : leg(15, 360 * s));
       for (std::size_t b = 0; k > 0 && b < 2; ++b)
         greatest = std::max(greatest, turn_angle(frame(before.bones[b]), frame(now.bones[b])));
       largest = std::max(largest, turn_angle(frame(rig.bones[0]), frame(now.bones[0])));
