@@ -284,11 +284,12 @@ class Linker {
       link.kind = LinkKind::child;
       return;
     }
-    for (const RigJoint& joint : joints_at(rig_.bones[c].head, {})) {
-      if (std::find(link.bones.begin(), link.bones.end(), joint.bone) == link.bones.end())
-        joint.tail ? link.bones.push_back(joint.bone) : put_first(joint.bone, link.bones);
-      link.kind = LinkKind::joint;
-    }
+    for (const bool tail : {false, true})  // bones that start there come first
+      for (const RigJoint& joint : joints_at(rig_.bones[c].head, {}))
+        if (joint.tail == tail) {
+          link.bones.push_back(joint.bone);
+          link.kind = LinkKind::joint;
+        }
   }
 
   /// §3.1.3.4.1 (c): deforming bones below, those of lowest symmetry level first.
