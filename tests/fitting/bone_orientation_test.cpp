@@ -219,6 +219,17 @@ TEST(BoneOrientation, AKneeBentTheOtherWayKeepsItsAxes) {
   EXPECT_LT(turn_angle(frame(rig.bones[0]), frame(fitted.bones[0])), 12 * kDegree);
 }
 
+TEST(BoneOrientation, EitherNormalOfAPlaneWillDo) {
+  // Bent the other way and turned out by 30°: the axes turn by those 30°, not by 210°.
+  const auto leg = [](double bend, double about) {
+    const Quatd q(Eigen::AngleAxisd(about * kDegree, Vec3d::UnitY()));
+    return chain({Vec3d(0, 1, 0), Vec3d::Zero(), q * in_plane(bend, Vec3d(0, -1, 0), Vec3d(0, 0, -1))},
+                 {0.3});
+  };
+  const ControlRig rig = leg(10, 0), fitted = fit(rig, leg(-12, 30));
+  EXPECT_NEAR(turn_angle(frame(rig.bones[0]), frame(fitted.bones[0])), 30 * kDegree, 1e-6);
+}
+
 TEST(BoneOrientation, ALimbInPiecesObeysTheNextBentJoint) {
   // Thigh in two pieces; the mesh's leg is turned out by 30°.
   const auto leg = [](double about) {
