@@ -1,0 +1,19 @@
+#pragma once
+
+#include <span>
+
+#include <sinew/skeleton/control_rig.h>
+
+namespace sinew {
+
+/// The shortest turn between two directions; about any axis across for opposite ones. The identity where one
+/// is zero.
+inline Quatd turn_between(const Vec3d& from, const Vec3d& to) {
+  return from.isZero(0) || to.isZero(0) ? Quatd::Identity() : Quatd::FromTwoVectors(from, to);
+}
+
+/// The turn that takes the bones with placed[b] != 0 as a whole from `rig` to `fitted` (Kabsch: least squares
+/// over heads and tails). Bones that are all nearly on a line take the shortest turn of that line.
+Quatd whole_turn(const ControlRig& rig, std::span<const char> placed, const ControlRig& fitted);
+
+}  // namespace sinew
