@@ -83,7 +83,7 @@ TEST(RigJson, ComesBackNumberByNumber) {
   ControlRig rig = parse_rig_json(kArm, "arm.json");
   rig.bones[0].head = {0.1, 1.0 / 3, std::nextafter(2.0, 3.0)};
   rig.bones[0].roll = M_PI;
-  rig.bones[1].name = "ünï \"quoted\"";
+  rig.bones[0].name = "ünï \"quoted\"";
   rig.bones[1].constraints.emplace_back().type = "mystery";
   rig.bones[1].constraints.back().targets = {{""}};
   const std::string text = rig_json_text(rig);
@@ -118,8 +118,8 @@ TEST(RigJson, ErrorsSayWhereAndWhatIsAllowed) {
             "arm.json: bone 'lower': parent: expected null or the name of a bone, found \"nobody\"");
   EXPECT_EQ(error_with([](Json& j) { j["bones"][1]["parent"] = "hand"; }),
             "arm.json: bone 'hand': is its own ancestor");
-  EXPECT_EQ(error_with([](Json& j) { j["bones"][1]["name"] = "hand"; }),
-            "arm.json: bone 'hand': there are two of that name");
+  EXPECT_EQ(error_with([](Json& j) { j["bones"][3]["name"] = "goal"; }),
+            "arm.json: bone 'goal': there are two of that name");
   EXPECT_EQ(error_with([](Json& j) { j["bones"][0]["constraints"][0]["target"] = "nobody"; }),
             "arm.json: bone 'hand': constraint 'reach': target 'nobody' is no bone of the rig");
   EXPECT_EQ(error_with([](Json& j) { j["bones"][0]["constraints"][0]["influence"] = 2; }),
