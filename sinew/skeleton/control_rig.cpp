@@ -73,7 +73,10 @@ Mat3d bone_frame(const Vec3d& direction, double roll) {
     turn << -1, 0, 0, 0, -1, 0, 0, 0, 1;
   Mat3d ours;
   ours << turn.row(0), turn.row(2), -turn.row(1);
+  // Exact also where the half turn stands for a direction beside it.
   ours.col(1) = y;
+  ours.col(0) = (ours.col(0) - ours.col(0).dot(y) * y).normalized();
+  ours.col(2) = ours.col(0).cross(y);
   return Eigen::AngleAxisd(roll, y).toRotationMatrix() * ours;
 }
 
@@ -175,6 +178,11 @@ void check_rig(const ControlRig& rig, const std::string& where) {
       check_target(constraint.pole, "pole");
       if (!finite)
         fail(bone, fmt::format("constraint '{}' has a number that is not finite", constraint.name));
+      if (constraint.influence < 0 || constraint.influence > 1)
+        fail(bone, fmt::format("constraint '{}': influence {}; allowed is 0 to 1", constraint.name,
+                               constraint.influence));
+      if (constraint.length < 0 || constraint.chain_length < 0)
+        fail(bone, fmt::format("constraint '{}': a length is negative", constraint.name));
     }
   // A walk up from any bone ends within as many steps as there are bones, unless there is a cycle.
   std::vector<char> known(rig.bones.size(), 0);

@@ -96,8 +96,8 @@ double bone_roll(const Mat3d& frame);
 std::vector<int> deform_parents(const ControlRig& rig);
 
 /// Throws Error (prefixed with `where`) unless every name is there and unique, every parent exists and is no
-/// descendant, every target and pole is a bone of the rig or empty, every number is finite, and no bone is
-/// farther than 1e15 m from the origin.
+/// descendant, every target and pole is a bone of the rig or empty, every number is finite and in its
+/// range, and no bone is farther than 1e15 m from the origin.
 void check_rig(const ControlRig& rig, const std::string& where);
 
 /// Bone numbers in an order where parents come first, otherwise as they stand.

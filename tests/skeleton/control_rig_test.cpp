@@ -56,9 +56,9 @@ TEST(BoneFrame, HoldsBesideBlendersHalfTurn) {
     const Vec3d direction = Vec3d(off, -off / 2, 1).normalized();
     for (const double roll : {0.0, 1.0, -3.0}) {
       const Mat3d frame = bone_frame(direction, roll);
-      EXPECT_LT((frame.transpose() * frame - Mat3d::Identity()).norm(), 1e-3) << off;
+      EXPECT_LT((frame.transpose() * frame - Mat3d::Identity()).norm(), 1e-12) << off;
       EXPECT_LT((frame.col(1) - direction).norm(), 1e-12) << off;
-      EXPECT_NEAR(bone_roll(frame), roll, 1e-3) << off;
+      EXPECT_NEAR(bone_roll(frame), roll, 1e-9) << off;
     }
   }
 }
@@ -136,6 +136,10 @@ TEST(CheckRig, NamesWhatIsWrong) {
               c.targets = {{"a", INFINITY}};
             }),
             "file: bone 'b': constraint 'IK' has a number that is not finite");
+  EXPECT_EQ(constrained([](RigConstraint& c) { c.influence = 1.5; }),
+            "file: bone 'b': constraint 'IK': influence 1.5; allowed is 0 to 1");
+  EXPECT_EQ(constrained([](RigConstraint& c) { c.length = -1; }),
+            "file: bone 'b': constraint 'IK': a length is negative");
 }
 
 TEST(ConstraintNames, ThereAndBack) {
