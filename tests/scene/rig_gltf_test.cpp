@@ -1,4 +1,5 @@
 // Rigs with controllers in glTF: sinew/scene/gltf_rig.cpp.
+#include <cmath>
 #include <functional>
 
 #include <gtest/gtest.h>
@@ -105,14 +106,24 @@ TEST_F(RigGltf, BindingNeverWeightsControllers) {
 }
 
 TEST_F(RigGltf, BonesEndWhereTheRigSays) {
-  // A lone bone that covers the lower half: derived from joints alone it would reach for the tube's end.
+  // The lower bone ends half a metre before the upper one begins: skin parts midway between them, not where
+  // bones that run from joint to joint would have it.
   Json json = Json::parse(kRig);
-  json["bones"][0]["tail"] = {0.2, 0, 0};
+  json["bones"][1]["tail"] = {-0.5, 0, 0};
   const Scene rig = scene_from_rig(parse_rig(json.dump(), "rig.json"), "rig.json");
-  BindSceneReport report;
-  bind_scene(tube(), rig, {.method = BindMethod::rigid}, &report);
-  EXPECT_EQ(report.joints.size(), 2u);
-  for (const BoundJoint& joint : report.joints) EXPECT_GT(joint.vertices, 0u) << joint.name;
+  const Scene bound = bind_scene(tube(), rig, {.method = BindMethod::rigid});
+  const SceneMesh& mesh = bound.meshes[0];
+  int lower = 0, upper = 0;
+  for (std::size_t v = 0; v < mesh.surface.positions.size(); ++v) {
+    const float x = mesh.surface.positions[v].x();
+    if (std::abs(x + 0.25f) < 0.02f || x < -0.49f || x > -0.01f) continue;
+    const int joint = bound.skins[0].joints[mesh.weights.row_joints(v)[0]];
+    const std::string& name = bound.skeleton.joints[static_cast<std::size_t>(joint)].name;
+    EXPECT_EQ(name, x < -0.25f ? "lower" : "upper") << x;
+    ++(x < -0.25f ? lower : upper);
+  }
+  EXPECT_GE(lower, 8);
+  EXPECT_GE(upper, 8);
 }
 
 TEST_F(RigGltf, ARigOfControllersOnlyIsRefused) {
