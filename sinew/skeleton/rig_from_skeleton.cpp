@@ -90,7 +90,7 @@ class RigMaker {
   void make_bone(int joint) {
     RigBone& made = bone(joint);
     made.head = place(joint);
-    made.tail = made.head + way(joint);
+    made.tail = tail(joint);
     made.roll = roll(joint, made.tail - made.head);
   }
 
@@ -102,8 +102,7 @@ class RigMaker {
     return world.linear().col(axis_.axis).norm() > 1e-12 && direction.allFinite() ? direction : Vec3d::Zero();
   }
 
-  /// From head to tail.
-  Vec3d way(int joint) {
+  Vec3d tail(int joint) {
     const std::size_t j = static_cast<std::size_t>(joint);
     const Vec3d axis = axis_of(joint);
     Vec3d before = Vec3d::Zero();
@@ -122,16 +121,16 @@ class RigMaker {
         ways.push_back(place(child) - place(joint));
         heirs.push_back(child);
       }
-    if (ways.size() == 1) return ways[0];
+    if (ways.size() == 1) return place(heirs[0]);
     if (ways.empty()) {
       const Vec3d direction = !axis.isZero() ? axis : !before.isZero() ? before : own_direction(joint);
-      return (length > zero_ ? kLeafShare * length : lone_length_) * direction;
+      return place(joint) + (length > zero_ ? kLeafShare * length : lone_length_) * direction;
     }
     std::size_t best = 0;
     if (!axis.isZero()) {
       for (std::size_t i = 1; i < ways.size(); ++i)
         if (ways[i].normalized().dot(axis) > ways[best].normalized().dot(axis)) best = i;
-      if (ways[best].normalized().dot(axis) > kAlongAxis) return ways[best].dot(axis) * axis;
+      if (ways[best].normalized().dot(axis) > kAlongAxis) return place(joint) + ways[best].dot(axis) * axis;
     }
     best = 0;
     const auto weight = [&](std::size_t i) {
@@ -139,7 +138,7 @@ class RigMaker {
     };
     for (std::size_t i = 1; i < ways.size(); ++i)
       if (weight(i) > weight(best)) best = i;
-    return ways[best];
+    return place(heirs[best]);
   }
 
   Vec3d own_direction(int joint) const {

@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <sinew/scene/merge_rig.h>
+
+#include "tests/support/assets.h"
+
 namespace sinew {
 namespace {
 
@@ -116,6 +120,30 @@ TEST(RigFromSkeleton, RollKeepsTheJointsAxes) {
   for (std::size_t b = 0; b < rig.bones.size(); ++b) {
     const Mat3d frame = bone_frame(rig.bones[b].tail - rig.bones[b].head, rig.bones[b].roll);
     EXPECT_LT((frame - places[b].linear()).cwiseAbs().maxCoeff(), 1e-5) << b;
+  }
+}
+
+TEST(RigFromSkeleton, OfRealCharacters) {
+  for (const char* name : {"human.glb", "fox.glb", "rigged_figure.glb"}) {
+    const auto path = test::asset(name);
+    if (!path) GTEST_SKIP() << test::missing_asset(name);
+    const Scene scene = read_scene(*path);
+    const std::vector<Affine3d> places = bind_pose(scene).world_from_joint;
+    const std::vector<int> joints = rig_joints(scene);
+    const ControlRig rig = rig_from_skeleton(scene.skeleton, places, joints);
+    check_rig(rig, name);
+    ASSERT_EQ(rig.bones.size(), joints.size());
+    int roots = 0, in_line = 0;
+    for (std::size_t b = 0; b < rig.bones.size(); ++b) {
+      const RigBone& made = rig.bones[b];
+      roots += made.parent < 0;
+      EXPECT_LT((made.head - places[static_cast<std::size_t>(joints[b])].translation()).norm(), 1e-9);
+      EXPECT_GT(made.length(), 0) << name << ": " << made.name;
+      in_line += made.connected;
+    }
+    EXPECT_EQ(roots, 1) << name;
+    EXPECT_GT(2 * in_line, static_cast<int>(rig.bones.size()))
+        << name << ": most bones go on from each other";
   }
 }
 
