@@ -131,8 +131,9 @@ void print_text(const Scene& scene, const SceneInspection& inspection) {
              scene.skins.size() == 1 ? "" : "s");
   if (scene.control_rig) {
     const RigCounts rig = count_rig(*scene.control_rig);
-    fmt::print("rig '{}': {} bones deform, {} are controllers; {} constraints\n", scene.control_rig->name,
-               rig.deforming, scene.control_rig->bones.size() - rig.deforming, rig.constraints);
+    const std::size_t bones = scene.control_rig->bones.size();
+    fmt::print("rig '{}' of {} bones: deforming {}, controllers {}, constraints {}\n",
+               scene.control_rig->name, bones, rig.deforming, bones - rig.deforming, rig.constraints);
   }
   for (std::size_t c = 0; c < scene.clips.size(); ++c) {
     const double fps = guess_frame_rate(scene.clips[c]);
