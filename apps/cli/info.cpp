@@ -20,6 +20,20 @@ std::size_t deforming_joints(const Scene& scene) {
   return count;
 }
 
+struct RigCounts {
+  std::size_t deforming = 0;
+  std::size_t constraints = 0;
+};
+
+RigCounts count_rig(const ControlRig& rig) {
+  RigCounts counts;
+  for (const RigBone& bone : rig.bones) {
+    counts.deforming += bone.deforms;
+    counts.constraints += bone.constraints.size();
+  }
+  return counts;
+}
+
 Json mesh_json(const SceneMesh& source, const MeshInspection& mesh) {
   Json json;
   const TopologyReport& t = mesh.topology;
@@ -71,6 +85,14 @@ void print_json(const Scene& scene, const SceneInspection& inspection) {
   json["skins"] = Json::array();
   for (const Skin& skin : scene.skins)
     json["skins"].push_back({{"name", skin.name}, {"joints", skin.joints.size()}});
+  json["rig"] = Json();
+  if (scene.control_rig) {
+    const RigCounts rig = count_rig(*scene.control_rig);
+    json["rig"] = {{"name", scene.control_rig->name},
+                   {"bones", scene.control_rig->bones.size()},
+                   {"deforming", rig.deforming},
+                   {"constraints", rig.constraints}};
+  }
   json["clips"] = Json::array();
   for (const Clip& clip : scene.clips) {
     const double fps = guess_frame_rate(clip);
@@ -104,8 +126,15 @@ void print_text(const Scene& scene, const SceneInspection& inspection) {
     for (const VertexAttribute& attribute : scene.meshes[m].attributes)
       fmt::print("  attribute {} ({} per vertex)\n", attribute.name, attribute.width);
   }
-  fmt::print("{} joints, {} of them in {} skin{}\n", scene.skeleton.size(), deforming_joints(scene),
-             scene.skins.size(), scene.skins.size() == 1 ? "" : "s");
+  fmt::print("{} joints, {} of them in {} skin{}\n", scene.skeleton.size(),
+             scene.skins.empty() ? 0 : deforming_joints(scene), scene.skins.size(),
+             scene.skins.size() == 1 ? "" : "s");
+  if (scene.control_rig) {
+    const RigCounts rig = count_rig(*scene.control_rig);
+    const std::size_t bones = scene.control_rig->bones.size();
+    fmt::print("rig '{}' of {} bones: deforming {}, controllers {}, constraints {}\n",
+               scene.control_rig->name, bones, rig.deforming, bones - rig.deforming, rig.constraints);
+  }
   for (std::size_t c = 0; c < scene.clips.size(); ++c) {
     const double fps = guess_frame_rate(scene.clips[c]);
     fmt::print("clip {} '{}': {:.3f} s, {} frames at {} fps, {} channels\n", c, scene.clips[c].name,

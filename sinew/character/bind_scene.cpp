@@ -80,11 +80,25 @@ class SceneBinder {
     return rig_.skeleton.joints[static_cast<std::size_t>(joint)].name;
   }
 
+  /// Its bone in a rig with controllers, or null.
+  const RigBone* control_bone(int joint) const {
+    const int bone = rig_.control_rig ? rig_.joint_bones[static_cast<std::size_t>(joint)] : -1;
+    return bone < 0 ? nullptr : &rig_.control_rig->bones[static_cast<std::size_t>(bone)];
+  }
+
+  bool is_controller(int joint) const {
+    const RigBone* bone = control_bone(joint);
+    return bone != nullptr && !bone->deforms;
+  }
+
   // --- joints
 
   /// Settles which joints may have weights: candidates_, of which bone_joints_ get some now.
   void choose_joints() {
     candidates_ = rig_joints(rig_);
+    if (candidates_.empty() && rig_.control_rig)
+      throw Error(fmt::format("{}: none of the rig's {} bones deforms; mark those that shall move the mesh",
+                              rig_.source.string(), rig_.control_rig->bones.size()));
     if (candidates_.empty())
       throw Error(
           fmt::format("{}: has no skeleton to bind to; name another file with one, or a built-in "
@@ -100,8 +114,12 @@ class SceneBinder {
     };
     if (!rig_.skins.empty())
       for (std::size_t j = 0; j < rig_.skeleton.size(); ++j)
-        if (!left.contains(static_cast<int>(j)) && !rig_.skeleton.joints[j].name.empty())
+        if (!left.contains(static_cast<int>(j)) && !rig_.skeleton.joints[j].name.empty() &&
+            !is_controller(static_cast<int>(j)))
           report_.left_out.push_back({rig_.skeleton.joints[j].name, "not in the rig's skin"});
+    for (std::size_t j = 0; j < rig_.skeleton.size(); ++j)
+      if (is_controller(static_cast<int>(j)))
+        report_.left_out.push_back({rig_.skeleton.joints[j].name, "a controller of the rig"});
     check_patterns(options_.ignore, "ignore");
     check_patterns(options_.lock, "lock");
     for (const int joint : candidates_)
@@ -110,7 +128,10 @@ class SceneBinder {
             fmt::format("joint '{}' is both to be ignored and locked; choose one", joint_name(joint)));
     leave_out([&](int joint) { return matches_any(joint_name(joint), options_.ignore); }, "ignored");
     const auto any = [&](auto&& test) { return std::any_of(left.begin(), left.end(), test); };
-    if (any([&](int joint) { return is_deform_name(joint_name(joint)); }))
+    // A rig that says which bones deform leaves nothing to guess.
+    if (rig_.control_rig)
+      leave_out([&](int joint) { return control_bone(joint) == nullptr; }, "no bone of the rig");
+    else if (any([&](int joint) { return is_deform_name(joint_name(joint)); }))
       leave_out([&](int joint) { return !is_deform_name(joint_name(joint)); },
                 "the rig has DEF- joints for the weights");
     else if (any([&](int joint) { return !is_control_name(joint_name(joint)); }))
@@ -136,7 +157,7 @@ class SceneBinder {
   /// Exporters mark a last bone's tail by a joint NAME_end, which nothing hangs on.
   bool is_bone_end(int joint) const {
     const Joint& end = rig_.skeleton.joints[static_cast<std::size_t>(joint)];
-    if (end.parent < 0 || !bone_joints_.contains(end.parent)) return false;
+    if (control_bone(joint) != nullptr || end.parent < 0 || !bone_joints_.contains(end.parent)) return false;
     const std::string& parent = joint_name(end.parent);
     const bool named = end.name == parent + "_end" || end.name == parent + "_End";
     return named && std::none_of(rig_.skeleton.joints.begin(), rig_.skeleton.joints.end(),
@@ -145,11 +166,28 @@ class SceneBinder {
 
   // --- bones
 
-  void make_bones(const OrientedSurface& oriented) {
+  std::vector<Bone> find_bones(const OrientedSurface& oriented) const {
+    if (rig_.control_rig) return rig_bones();
     Skeleton deforming = rig_.skeleton;
     for (std::size_t j = 0; j < deforming.size(); ++j)
       deforming.joints[j].deforms = bone_joints_.contains(static_cast<int>(j));
-    for (Bone& bone : bones_in_flesh(deforming, rig_pose_.world_from_joint, oriented))
+    return bones_in_flesh(deforming, rig_pose_.world_from_joint, oriented);
+  }
+
+  /// A rig with controllers says where its bones end: on the joint's own y axis.
+  std::vector<Bone> rig_bones() const {
+    std::vector<Bone> bones;
+    for (const int joint : bone_joints_) {
+      const Affine3d& world = rig_pose_.world_from_joint[static_cast<std::size_t>(joint)];
+      const RigBone* bone = control_bone(joint);
+      const double length = bone == nullptr ? 0 : bone->length();
+      bones.push_back({joint, -1, world.translation(), world * Vec3d(0, length, 0)});
+    }
+    return bones;
+  }
+
+  void make_bones(const OrientedSurface& oriented) {
+    for (Bone& bone : find_bones(oriented))
       if (weighted_joints_.contains(bone.joint)) bones_.push_back(std::move(bone));
     look_for_misfits(oriented);
     std::erase_if(bones_, [&](const Bone& bone) { return locked_joints_.contains(bone.joint); });

@@ -6,6 +6,7 @@
 
 #include <sinew/core/error.h>
 #include <sinew/scene/gltf_reading.h>
+#include <sinew/scene/gltf_rig.h>
 
 namespace sinew {
 
@@ -19,6 +20,7 @@ Scene make_scene(std::shared_ptr<const GltfDocument> document, const std::string
   GltfReading reading{root, GltfAccessors(*document, root), scene, {}, {}, {}};
   read_gltf_nodes(reading);
   read_gltf_skins(reading);
+  read_gltf_rig(reading);
   read_gltf_meshes(reading);
   read_gltf_animations(reading);
   scene.document = std::move(document);

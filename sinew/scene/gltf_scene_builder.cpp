@@ -11,6 +11,7 @@
 #include <sinew/core/error.h>
 #include <sinew/scene/gltf.h>
 #include <sinew/scene/gltf_layout.h>
+#include <sinew/scene/gltf_rig.h>
 #include <sinew/scene/gltf_split.h>
 #include <sinew/scene/normal_slots.h>
 
@@ -145,6 +146,7 @@ class SceneWriter {
 
   GltfScene write() {
     write_joints();
+    write_gltf_rig(out_.json, scene_, nodes_.joints, base_, base_nodes_.joints);
     write_skins();
     join_roots();
     write_meshes();

@@ -153,6 +153,8 @@ std::vector<char> skeleton_nodes(const Scene& scene, const std::vector<char>& ho
   std::vector<char> has_children(scene.skeleton.size(), 0), kept(scene.skeleton.size(), 0);
   for (const Skin& skin : scene.skins)
     for (const int joint : skin.joints) kept[static_cast<std::size_t>(joint)] = 1;
+  for (std::size_t j = 0; j < scene.joint_bones.size(); ++j)
+    if (scene.joint_bones[j] >= 0) kept[j] = 1;
   for (std::size_t j = scene.skeleton.size(); j-- > 0;) {
     if (!has_children[j] && !holds[j]) kept[j] = 1;
     const int parent = scene.skeleton.joints[j].parent;
@@ -215,6 +217,7 @@ class Merger {
       take_over_joints();
       join_skeletons();
     }
+    take_control_rig();
     join_clips();
     return std::move(result_);
   }
@@ -283,6 +286,26 @@ class Merger {
       for (int& joint : skin.joints) joint = joint_of_mesh_[static_cast<std::size_t>(joint)];
     for (SceneMesh& mesh : scene.meshes)
       if (mesh.joint >= 0) mesh.joint = joint_of_mesh_[static_cast<std::size_t>(mesh.joint)];
+  }
+
+  /// The rig's controllers, with the numbers that its joints have now. Those of the mesh's file stay only
+  /// where both have one skeleton and the rig says nothing else.
+  void take_control_rig() {
+    Scene& scene = result_.scene;
+    if (!rig_.control_rig) {
+      if (!mesh_.control_rig || same_skeleton(mesh_.skeleton, rig_.skeleton)) return;
+      result_.warnings.push_back(fmt::format(
+          "the mesh's file has a rig of its own with {} bones, whose constraints give way to the new rig",
+          mesh_.control_rig->bones.size()));
+      scene.control_rig.reset();
+      scene.joint_bones.clear();
+      return;
+    }
+    scene.control_rig = rig_.control_rig;
+    scene.joint_bones.assign(scene.skeleton.size(), -1);
+    for (std::size_t j = 0; j < rig_.joint_bones.size(); ++j)
+      if (result_.joint_of_rig[j] >= 0)
+        scene.joint_bones[static_cast<std::size_t>(result_.joint_of_rig[j])] = rig_.joint_bones[j];
   }
 
   /// Whether a joint of the mesh's rests as it did: what its clips say then still means the same.
@@ -394,8 +417,19 @@ BindPose bind_pose(const Scene& scene) {
 
 std::vector<int> rig_joints(const Scene& scene) {
   std::set<int> joints;
+  const auto bone = [&](int joint) -> const RigBone* {
+    const int number = scene.control_rig ? scene.joint_bones[static_cast<std::size_t>(joint)] : -1;
+    return number < 0 ? nullptr : &scene.control_rig->bones[static_cast<std::size_t>(number)];
+  };
   for (const Skin& skin : scene.skins) joints.insert(skin.joints.begin(), skin.joints.end());
+  std::erase_if(joints, [&](int joint) { return bone(joint) != nullptr && !bone(joint)->deforms; });
   if (!joints.empty()) return {joints.begin(), joints.end()};
+  if (scene.control_rig) {
+    for (std::size_t j = 0; j < scene.skeleton.size(); ++j)
+      if (const RigBone* own = bone(static_cast<int>(j)); own != nullptr && own->deforms)
+        joints.insert(static_cast<int>(j));
+    return {joints.begin(), joints.end()};
+  }
   const std::vector<char> holds = holding_nodes(scene), kept = skeleton_nodes(scene, holds);
   for (std::size_t j = 0; j < kept.size(); ++j)
     if (kept[j] && !holds[j]) joints.insert(static_cast<int>(j));

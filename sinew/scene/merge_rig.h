@@ -24,7 +24,8 @@ struct BindPose {
 BindPose bind_pose(const Scene& scene);
 
 /// The joints that are there to move skin: those of the scene's skins or, where there is no skin, all nodes
-/// but those that hold a mesh, a camera or a light, or nothing else than such nodes. In the skeleton's order.
+/// but those that hold a mesh, a camera or a light, or nothing else than such nodes. Of a rig with
+/// controllers, only bones that deform. In the skeleton's order.
 std::vector<int> rig_joints(const Scene& scene);
 
 /// A scene with another one's skeleton.
@@ -41,7 +42,8 @@ struct MergedRig {
 /// it. Else the rig's joints become new nodes, roots at the scene's root, and the mesh's nodes stay; but a
 /// joint of one of its skins that has the name of a joint of the rig becomes that joint, and nodes hanging on
 /// it stay there. What a clip did to such a joint is dropped unless both rest alike. Meshes, weights and
-/// skins come through; bind_meshes() replaces them. Both scenes must pass check_scene; the result does.
+/// skins come through; bind_meshes() replaces them. The rig's controllers come along (Scene::control_rig).
+/// Both scenes must pass check_scene; the result does.
 MergedRig merge_rig(const Scene& mesh, const Scene& rig);
 
 /// New weights for one mesh of a scene.

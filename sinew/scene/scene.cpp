@@ -11,6 +11,7 @@
 #include <sinew/scene/bvh.h>
 #include <sinew/scene/gltf.h>
 #include <sinew/scene/obj.h>
+#include <sinew/scene/rig_file.h>
 
 namespace sinew {
 
@@ -39,10 +40,12 @@ Scene read_scene(const std::filesystem::path& path) {
   if (extension == ".obj") return read_obj(path);
   if (extension == ".fbx" || extension == ".dae") return read_assimp(path);
   if (extension == ".bvh") return read_bvh(path);
+  if (extension == ".json") return scene_from_rig(read_rig(path), path);
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) throw Error(fmt::format("{}: no such file", path.string()));
-  throw Error(fmt::format("{}: unknown kind of file '{}'; Sinew reads .glb .gltf .obj .fbx .dae .bvh",
-                          path.string(), extension));
+  throw Error(fmt::format(
+      "{}: unknown kind of file '{}'; Sinew reads .glb .gltf .obj .fbx .dae .bvh, and .json for rigs",
+      path.string(), extension));
 }
 
 namespace {
@@ -136,11 +139,41 @@ void check_mesh(const Scene& scene, const SceneMesh& mesh, const std::string& wh
                   where);
 }
 
+void check_control_rig(const Scene& scene, const std::string& file) {
+  if (!scene.control_rig) {
+    if (!scene.joint_bones.empty())
+      throw Error(fmt::format("{}: {} joints have bone numbers, but there is no rig", file,
+                              scene.joint_bones.size()));
+    return;
+  }
+  const std::vector<RigBone>& bones = scene.control_rig->bones;
+  check_rig(*scene.control_rig, file);
+  if (scene.joint_bones.size() != scene.skeleton.size())
+    throw Error(fmt::format("{}: {} bone numbers for {} joints", file, scene.joint_bones.size(),
+                            scene.skeleton.size()));
+  std::vector<int> joint_of_bone(bones.size(), -1);
+  for (std::size_t j = 0; j < scene.joint_bones.size(); ++j) {
+    const int bone = scene.joint_bones[j];
+    if (bone == -1) continue;
+    if (bone < -1 || bone >= static_cast<int>(bones.size()))
+      throw Error(fmt::format("{}: joint {} '{}': bone {} does not exist ({} bones)", file, j,
+                              scene.skeleton.joints[j].name, bone, bones.size()));
+    int& joint = joint_of_bone[static_cast<std::size_t>(bone)];
+    if (joint >= 0)
+      throw Error(fmt::format("{}: joints {} and {} both are bone '{}'", file, joint, j,
+                              bones[static_cast<std::size_t>(bone)].name));
+    joint = static_cast<int>(j);
+  }
+  for (std::size_t b = 0; b < bones.size(); ++b)
+    if (joint_of_bone[b] < 0) throw Error(fmt::format("{}: bone '{}' has no joint", file, bones[b].name));
+}
+
 }  // namespace
 
 void check_scene(const Scene& scene) {
   const std::string file = scene.source.empty() ? "scene" : scene.source.string();
   check_skeleton(scene.skeleton, file);
+  check_control_rig(scene, file);
   for (std::size_t s = 0; s < scene.skins.size(); ++s) {
     const Skin& skin = scene.skins[s];
     const std::string where = fmt::format("{}: skin {} '{}'", file, s, skin.name);

@@ -7,6 +7,7 @@
 
 #include <sinew/geometry/mesh.h>
 #include <sinew/skeleton/clip.h>
+#include <sinew/skeleton/control_rig.h>
 #include <sinew/skeleton/skeleton.h>
 #include <sinew/skinning/weights.h>
 
@@ -94,6 +95,11 @@ struct Scene {
   std::shared_ptr<const GltfDocument> document;
   std::vector<int> joint_nodes;
   std::vector<int> mesh_nodes;
+  /// The rig with its controllers, where the file has one (docs/rigs.md), and the bone number of each joint
+  /// (-1: no bone of it). Every bone has a joint. Then Joint::deforms says, before there is a skin, which may
+  /// get weights.
+  std::shared_ptr<const ControlRig> control_rig;
+  std::vector<int> joint_bones;
 
   std::size_t morph_weight_count() const;
   /// Where the morph weights of `mesh` start in Pose::morph_weights.
@@ -103,7 +109,8 @@ struct Scene {
 /// Rest transforms and the files' own morph weights.
 Pose rest_pose(const Scene& scene);
 
-/// Reads any supported file, by extension: .glb .gltf .obj .fbx .dae .bvh. Throws Error.
+/// Reads any supported file, by extension: .glb .gltf .obj .fbx .dae .bvh, and .json for rigs
+/// (scene/rig_file.h). Throws Error.
 Scene read_scene(const std::filesystem::path& path);
 
 /// Throws Error unless all indices, sizes and numbers of the scene agree. Every reader ends with it, so that

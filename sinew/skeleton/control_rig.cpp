@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <unordered_map>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -29,6 +29,11 @@ constexpr std::array<std::pair<ConstraintKind, std::string_view>, 12> kConstrain
     {ConstraintKind::limit_distance, "limit_distance"},
     {ConstraintKind::stretch_to, "stretch_to"},
 }};
+
+// Blender takes directions this near to -y, in radians, for -y itself (armature.c, vec_roll_to_mat3).
+constexpr double kOpposite = 2.5e-4;
+// As for vertices: beyond it, products no longer fit a float.
+constexpr double kFarthest = 1e15;
 
 const RigBone& at(const ControlRig& rig, int bone) {
   return rig.bones[static_cast<std::size_t>(bone)];
@@ -57,8 +62,10 @@ Mat3d bone_frame(const Vec3d& direction, double roll) {
   // In Blender's axes, where the frame without roll is the shortest turn from +y.
   const Vec3d d(y.x(), -y.z(), y.y());
   Mat3d turn;
-  const double c = 1 + d.y();
-  if (c > 1e-9)
+  // 1 + d.y, without its cancellation near -y.
+  const double beside = d.x() * d.x() + d.z() * d.z();
+  const double c = d.y() > 0 ? 1 + d.y() : beside / (1 - d.y());
+  if (beside > kOpposite * kOpposite || d.y() > 0)
     turn << 1 - d.x() * d.x() / c, d.x(), -d.x() * d.z() / c,  //
         -d.x(), d.y(), -d.z(),                                 //
         -d.x() * d.z() / c, d.z(), 1 - d.z() * d.z() / c;
@@ -66,7 +73,10 @@ Mat3d bone_frame(const Vec3d& direction, double roll) {
     turn << -1, 0, 0, 0, -1, 0, 0, 0, 1;
   Mat3d ours;
   ours << turn.row(0), turn.row(2), -turn.row(1);
+  // Exact also where the half turn stands for a direction beside it.
   ours.col(1) = y;
+  ours.col(0) = (ours.col(0) - ours.col(0).dot(y) * y).normalized();
+  ours.col(2) = ours.col(0).cross(y);
   return Eigen::AngleAxisd(roll, y).toRotationMatrix() * ours;
 }
 
@@ -137,23 +147,43 @@ std::vector<int> deform_parents(const ControlRig& rig) {
 }
 
 void check_rig(const ControlRig& rig, const std::string& where) {
-  std::unordered_map<std::string_view, std::size_t> numbers;
+  std::unordered_set<std::string_view> names;
   const auto fail = [&](const RigBone& bone, std::string_view what) {
     throw Error(fmt::format("{}: bone '{}': {}", where, bone.name, what));
   };
   for (std::size_t b = 0; b < rig.bones.size(); ++b) {
     const RigBone& bone = rig.bones[b];
     if (bone.name.empty()) throw Error(fmt::format("{}: bone {} has no name", where, b));
-    if (!numbers.emplace(bone.name, b).second) fail(bone, "there are two of that name");
+    if (!names.insert(bone.name).second) fail(bone, "there are two of that name");
     if (!bone.head.allFinite() || !bone.tail.allFinite() || !std::isfinite(bone.roll))
       fail(bone, "head, tail or roll is not a finite number");
+    if (bone.head.cwiseAbs().maxCoeff() > kFarthest || bone.tail.cwiseAbs().maxCoeff() > kFarthest)
+      fail(bone, "head or tail is more than 1e15 m from the origin");
     if (bone.parent < -1 || bone.parent >= static_cast<int>(rig.bones.size()))
       fail(bone, fmt::format("parent {} does not exist ({} bones)", bone.parent, rig.bones.size()));
-    for (const RigConstraint& constraint : bone.constraints)
-      if (!std::isfinite(constraint.influence) || !std::isfinite(constraint.pole_angle) ||
-          !std::isfinite(constraint.length))
-        fail(bone, fmt::format("constraint '{}' has a number that is not finite", constraint.name));
   }
+  for (const RigBone& bone : rig.bones)
+    for (const RigConstraint& constraint : bone.constraints) {
+      const auto check_target = [&](const std::string& target, std::string_view what) {
+        if (!target.empty() && !names.contains(target))
+          fail(bone,
+               fmt::format("constraint '{}': {} '{}' is no bone of the rig", constraint.name, what, target));
+      };
+      bool finite = std::isfinite(constraint.influence) && std::isfinite(constraint.pole_angle) &&
+                    std::isfinite(constraint.length);
+      for (const ConstraintTarget& target : constraint.targets) {
+        check_target(target.bone, "target");
+        finite = finite && std::isfinite(target.weight);
+      }
+      check_target(constraint.pole, "pole");
+      if (!finite)
+        fail(bone, fmt::format("constraint '{}' has a number that is not finite", constraint.name));
+      if (constraint.influence < 0 || constraint.influence > 1)
+        fail(bone, fmt::format("constraint '{}': influence {}; allowed is 0 to 1", constraint.name,
+                               constraint.influence));
+      if (constraint.length < 0 || constraint.chain_length < 0)
+        fail(bone, fmt::format("constraint '{}': a length is negative", constraint.name));
+    }
   // A walk up from any bone ends within as many steps as there are bones, unless there is a cycle.
   std::vector<char> known(rig.bones.size(), 0);
   for (std::size_t b = 0; b < rig.bones.size(); ++b) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,8 +28,9 @@ enum class ConstraintKind {
 
 /// A bone that a constraint looks at.
 struct ConstraintTarget {
-  std::string bone;   ///< its name; empty: the constraint has no target, or one outside of the rig
-  double weight = 1;  ///< armature constraints have several, weighted
+  std::string bone;         ///< its name; empty: the constraint has no target, or one outside of the rig
+  double weight = 1;        ///< armature constraints have several, weighted
+  std::string extras = {};  ///< a JSON object with all that Sinew does not look at; empty: nothing
 
   bool operator==(const ConstraintTarget&) const = default;
 };
@@ -96,7 +96,8 @@ double bone_roll(const Mat3d& frame);
 std::vector<int> deform_parents(const ControlRig& rig);
 
 /// Throws Error (prefixed with `where`) unless every name is there and unique, every parent exists and is no
-/// descendant, and every number is finite.
+/// descendant, every target and pole is a bone of the rig or empty, every number is finite and in its
+/// range, and no bone is farther than 1e15 m from the origin.
 void check_rig(const ControlRig& rig, const std::string& where);
 
 /// Bone numbers in an order where parents come first, otherwise as they stand.

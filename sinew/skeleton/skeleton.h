@@ -34,7 +34,7 @@ struct Joint {
   std::string name;      ///< byte for byte as in the file; may be empty or not unique
   int parent = -1;       ///< index of the parent joint, always smaller than this joint's own; -1 for a root
   Transform rest;        ///< relative to the parent
-  bool deforms = false;  ///< some skin binds vertices to it
+  bool deforms = false;  ///< some skin binds vertices to it; in a rig without skins: its bone deforms
 
   bool operator==(const Joint&) const = default;
 };

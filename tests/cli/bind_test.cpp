@@ -129,6 +129,51 @@ TEST_F(BindCli, Refusals) {
                  "has no skeleton");
 }
 
+TEST_F(BindCli, JsonRigsKeepTheirControllers) {
+  write_file(directory_ / "rig.json", R"({"sinew_rig": 1, "name": "tube", "bones": [
+    {"name": "root", "head": [-1, -1, 0], "tail": [-1, -1, 0.5], "deform": false},
+    {"name": "lower", "parent": "root", "head": [-1, 0, 0], "tail": [0, 0, 0]},
+    {"name": "upper", "parent": "lower", "head": [0, 0, 0], "tail": [1, 0, 0], "connected": true,
+     "constraints": [{"type": "ik", "target": "goal", "chain_length": 2}]},
+    {"name": "goal", "parent": "root", "head": [1, 0, 0], "tail": [1, 0.2, 0], "deform": false}]})");
+  const std::string command =
+      "bind " + path("mesh.obj") + " --rig " + path("rig.json") + " -o " + path("out.glb");
+  const Outcome outcome = sinew(command + " --json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json json = Json::parse(outcome.out);
+  EXPECT_EQ(json["unbound_vertices"], 0);
+  ASSERT_EQ(json["joints"].size(), 2u);
+  EXPECT_EQ(json["left_out"][0], (Json{{"name", "root"}, {"reason", "a controller of the rig"}}));
+  test::expect_valid(directory_ / "out.glb");
+  const Scene bound = read_gltf(directory_ / "out.glb");
+  ASSERT_TRUE(bound.control_rig);
+  EXPECT_EQ(bound.control_rig->bones[2].constraints.size(), 1u);
+  EXPECT_GE(bound.skeleton.find("goal"), 0);
+  ASSERT_EQ(bound.skins.size(), 1u);
+  EXPECT_EQ(bound.skins[0].joints.size(), 2u);
+  const Outcome info = sinew("info " + path("out.glb"));
+  EXPECT_NE(info.out.find("rig 'tube' of 4 bones: deforming 2, controllers 2, constraints 1"),
+            std::string::npos)
+      << info.out;
+  write_file(directory_ / "recipe.json", R"({"layers": ["dqs"]})");
+  expect_failure("bind " + path("mesh.obj") + " --rig " + path("recipe.json") + " -o " + path("b.glb"),
+                 "is a recipe, not a rig");
+}
+
+TEST_F(BindCli, RigifysRigsBindAsTheyAre) {
+  const auto rig = test::asset("rigify_generated.json"), body = test::asset("human_unrigged.obj");
+  if (!rig || !body) GTEST_SKIP() << test::missing_asset("rigify_generated.json");
+  if (test::kSanitized) GTEST_SKIP() << "too slow under a sanitizer";
+  expect_success("bind " + body->string() + " --rig " + rig->string() + " -o " + path("out.glb"));
+  test::expect_valid(directory_ / "out.glb");
+  const Scene bound = read_gltf(directory_ / "out.glb");
+  ASSERT_TRUE(bound.control_rig);
+  EXPECT_EQ(bound.control_rig->bones.size(), 706u);
+  EXPECT_TRUE(bound.warnings.empty());
+  for (const int joint : bound.skins[0].joints)
+    EXPECT_TRUE(bound.skeleton.joints[static_cast<std::size_t>(joint)].name.starts_with("DEF-"));
+}
+
 TEST_F(BindCli, ThreadsDoNotChangeTheWeights) {
   expect_success("--threads 1 " + bind(""));
   fs::rename(directory_ / "out.glb", directory_ / "one.glb");
