@@ -6,6 +6,7 @@
 #include <limits>
 
 #include <sinew/core/rotation.h>
+#include <sinew/fitting/polyline.h>
 
 namespace sinew {
 
@@ -18,15 +19,15 @@ std::size_t u(int i) {
   return static_cast<std::size_t>(i);
 }
 
-/// Direction in which a limb arrives at a node, over its last half.
-Vec3d arrival(const LimbGraph& graph, int node) {
+/// Direction in which a limb arrives at a node, over this share of its arc.
+Vec3d arrival(const LimbGraph& graph, int node, double share) {
   const int arc = graph.node(node).arc;
   if (arc < 0) return Vec3d::Zero();
-  const std::vector<Vec3d>& points = graph.arc(arc).points;
-  const Vec3d& middle =
-      points.size() > 1 ? points[(points.size() - 1) / 2] : graph.node(graph.arc(arc).from).position;
-  const Vec3d way = graph.node(node).position - middle;
-  return way.norm() > 0 ? Vec3d(way.normalized()) : Vec3d(Vec3d::Zero());
+  std::vector<Vec3d> points{graph.node(graph.arc(arc).from).position};
+  points.insert(points.end(), graph.arc(arc).points.begin(), graph.arc(arc).points.end());
+  const Polyline way(std::move(points));
+  const Vec3d last = graph.node(node).position - way.at((1 - share) * way.length());
+  return last.norm() > 0 ? Vec3d(last.normalized()) : Vec3d(Vec3d::Zero());
 }
 
 class Aligner {
@@ -42,9 +43,13 @@ class Aligner {
     rig_burden_ = burden(rig_, rig_way_);
     mesh_burden_ = burden(mesh_, mesh_way_);
     for (std::size_t n = 0; n < rig.nodes.size(); ++n)
-      rig_arrival_.push_back(arrival(rig, static_cast<int>(n)));
+      rig_tip_.push_back(arrival(rig, static_cast<int>(n), 0.125));
     for (std::size_t n = 0; n < mesh.nodes.size(); ++n)
-      mesh_arrival_.push_back(arrival(mesh, static_cast<int>(n)));
+      mesh_tip_.push_back(arrival(mesh, static_cast<int>(n), 0.125));
+    for (std::size_t n = 0; n < rig.nodes.size(); ++n)
+      rig_arrival_.push_back(arrival(rig, static_cast<int>(n), 0.5));
+    for (std::size_t n = 0; n < mesh.nodes.size(); ++n)
+      mesh_arrival_.push_back(arrival(mesh, static_cast<int>(n), 0.5));
   }
 
   Alignment run() {
@@ -56,7 +61,22 @@ class Aligner {
     alignment.image.assign(rigs, -1);
     alignment.cost = cost_[0];
     choose(0, 0, alignment.image);
+    alignment.difference = difference(alignment.image);
     return alignment;
+  }
+
+  double difference(const std::vector<int>& image) const {
+    double sum = 0, all = 0;
+    for (int r = 1; r < static_cast<int>(rig_.nodes.size()); ++r) {
+      if (image[u(r)] < 0) continue;
+      int above = r;
+      do above = rig_.arc(rig_.node(above).arc).from;
+      while (above > 0 && image[u(above)] < 0);
+      const int m = image[u(above)];
+      sum += step(above, m, r, image[u(r)], frame(above, m));
+      all += importance(rig_way_[u(r)] - rig_way_[u(above)]);
+    }
+    return all > 0 ? sum / all : 0;
   }
 
   double cost_of(const std::vector<int>& image) const {
@@ -115,7 +135,10 @@ class Aligner {
     const Vec3d a = turn * (rig_.node(d).position - rig_.node(r).position);
     const Vec3d b = mesh_.node(n).position - mesh_.node(m).position;
     const double angle = std::atan2(a.cross(b).norm(), a.dot(b));
-    return importance(rig_length) * (weights_.length * ratio + weights_.direction * angle);
+    const Vec3d tip = turn * rig_tip_[u(d)];
+    const double tip_angle = std::atan2(tip.cross(mesh_tip_[u(n)]).norm(), tip.dot(mesh_tip_[u(n)]));
+    return importance(rig_length) *
+           (weights_.length * ratio + weights_.direction * angle + weights_.tip * tip_angle);
   }
 
   /// Chains that leave r, the heaviest first, at most kMostChains.
@@ -269,7 +292,7 @@ class Aligner {
   AlignmentWeights weights_;
   std::vector<double> rig_way_, mesh_way_;        // from the head, over the longest
   std::vector<double> rig_burden_, mesh_burden_;  // importance of all below a node
-  std::vector<Vec3d> rig_arrival_, mesh_arrival_;
+  std::vector<Vec3d> rig_arrival_, mesh_arrival_, rig_tip_, mesh_tip_;
   std::vector<double> cost_;  // per node of the rig and of the mesh
   double arrive_cost_ = 0;
 };

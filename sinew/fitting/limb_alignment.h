@@ -12,6 +12,7 @@ namespace sinew {
 struct AlignmentWeights {
   double length = 1;     ///< |log| of the ratio of lengths
   double direction = 1;  ///< angle, radians
+  double tip = 0.4;      ///< angle of the last eighth of a chain's way, radians: toes tell front from back
   double drop = 3;       ///< a chain of the rig without a limb
   double ignore = 0.25;  ///< a limb of the mesh without a chain
   double merge = 0.5;    ///< a piece between two forks of the mesh that are one fork of the rig
@@ -21,6 +22,8 @@ struct AlignmentWeights {
 struct Alignment {
   std::vector<int> image;  ///< per node of the rig; -1: dropped, or passed on the way to one that is not
   double cost = 0;
+  /// How much the chains that have a limb differ from it, on average: lengths and directions alone.
+  double difference = 0;
 };
 
 /// The best way to lay the tree of a rig into the tree of a mesh, head on head. A chain of the rig goes down

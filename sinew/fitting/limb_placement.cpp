@@ -52,6 +52,7 @@ class Placer {
 
   LimbPlacement run() {
     find_limbs();
+    if (is_hand()) find_scale_by_ends();
     // Ends first: where a fork is, its limbs tell.
     for (std::size_t l = result_.limbs.size(); l-- > 0;) {
       find_parting(result_.limbs[l]);
@@ -70,6 +71,27 @@ class Placer {
     Vec3d free_mesh = Vec3d::Zero();  // where that joint goes
     bool known = false;
   };
+
+  /// A rig of a hand has no trunk before its only fork, and the mesh may go on behind the wrist for as long
+  /// as it likes: then the distances between the limbs' ends tell the size.
+  bool is_hand() const {
+    return result_.limbs.size() > 2 && std::all_of(result_.limbs.begin(), result_.limbs.end(),
+                                                   [](const PlacedLimb& limb) { return limb.from == 0; });
+  }
+  void find_scale_by_ends() {
+    std::vector<double> ratios;
+    for (const PlacedLimb& a : result_.limbs)
+      for (const PlacedLimb& b : result_.limbs) {
+        const double rig = (rig_.points[u(a.chain.back())] - rig_.points[u(b.chain.back())]).norm();
+        const double mesh = (a.way.back() - b.way.back()).norm();
+        if (&a < &b && rig > 0 && mesh > 0) ratios.push_back(mesh / rig);
+      }
+    for (PlacedLimb& limb : result_.limbs) limb.goes_on = false;
+    if (ratios.empty()) return;
+    const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
+    std::nth_element(ratios.begin(), middle, ratios.end());
+    scale_ = *middle;
+  }
 
   struct Neighbour {  // a chain that another must get away from
     Polyline chain;

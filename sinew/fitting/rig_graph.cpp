@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/geometry/segment.h>
 #include <sinew/skeleton/joint_sides.h>
 
 namespace sinew {
@@ -15,6 +16,10 @@ namespace {
 
 // Ends of bones this near to each other, as a share of the rig's size, are one point.
 constexpr double kSamePlace = 1e-4;
+// Bones of a face are not farther from the head's than this many of its lengths.
+constexpr double kFace = 1.0;
+// Forks this near to each other, as a share of the longest way from the head, are one.
+constexpr double kNearForks = 0.065;
 
 std::size_t u(int i) {
   return static_cast<std::size_t>(i);
@@ -35,6 +40,71 @@ int head_likeness(const std::string& name) {
   if (word.starts_with("head") || word.ends_with("_head") || word.ends_with(".head")) return 2;
   const std::size_t at = word.find("head");
   return at != std::string::npos && !word.starts_with("fore") ? 1 : 0;
+}
+
+/// Jaw, eyes, lips: what hangs on the head and stays near its bone with all that hangs on it. Meshes have no
+/// limbs for these; they go along with the head.
+std::vector<char> bones_of_face(const ControlRig& rig, const std::vector<int>& parents, int head_bone) {
+  const RigBone& head = rig.bones[u(head_bone)];
+  const double near = kFace * head.length();
+  std::vector<char> small(rig.bones.size(), 0);
+  if (parents[u(head_bone)] < 0) return small;  // the rig starts there: no head
+  std::vector<int> top(rig.bones.size(),
+                       -1);  // per bone below the head, the one that hangs on the head itself
+  std::vector<char> far(rig.bones.size(), 0);
+  for (std::size_t b = 0; b < rig.bones.size(); ++b) {
+    int last = static_cast<int>(b), up = parents[b];
+    while (up >= 0 && up != head_bone) {
+      last = up;
+      up = parents[u(up)];
+    }
+    if (up != head_bone || !rig.bones[b].deforms) continue;
+    top[b] = last;
+    for (const Vec3d& p : {rig.bones[b].head, rig.bones[b].tail})
+      if ((nearest_on_segment(head.head, head.tail, p) - p).norm() > near) far[u(last)] = 1;
+  }
+  for (std::size_t b = 0; b < rig.bones.size(); ++b) small[b] = top[b] >= 0 && !far[u(top[b])];
+  return small;
+}
+
+/// Forks that follow each other closely become one, towards the head, as those of meshes do (§3.1.2.2):
+/// whether a thumb starts at the wrist and the fingers a hand's length further on is a matter of how a rig is
+/// drawn.
+void merge_near_forks(RigGraph& rig) {
+  const LimbGraph whole = rig.graph;
+  const std::vector<std::vector<int>> chains = rig.chains;
+  const std::vector<int> node_point = rig.node_point;
+  std::vector<double> way(whole.nodes.size(), 0);
+  for (std::size_t n = 1; n < whole.nodes.size(); ++n)
+    way[n] = way[u(whole.arc(whole.nodes[n].arc).from)] + whole.length(whole.nodes[n].arc);
+  const double near = kNearForks * *std::max_element(way.begin(), way.end());
+  rig.graph = {};
+  rig.chains.clear();
+  rig.node_point = {node_point[0]};
+  rig.graph.nodes.push_back({whole.nodes[0].position, -1, {}, whole.nodes[0].saddle});
+  std::vector<int> place(whole.nodes.size(), 0);             // of a node, or of the one it became part of
+  std::vector<std::vector<int>> before(whole.nodes.size());  // points on the way to it from there
+  for (std::size_t n = 1; n < whole.nodes.size(); ++n) {
+    const int arc = whole.nodes[n].arc, from = whole.arc(arc).from;
+    std::vector<int> chain = before[u(from)];
+    chain.insert(chain.end(), chains[u(arc)].begin() + (chain.empty() ? 0 : 1), chains[u(arc)].end());
+    const bool between_forks = from > 0 && !whole.nodes[n].arcs.empty();
+    if (between_forks && way[n] - way[u(from)] < near) {
+      place[n] = place[u(from)];
+      before[n] = std::move(chain);
+      continue;
+    }
+    place[n] = static_cast<int>(rig.graph.nodes.size());
+    LimbGraph::Arc& added = rig.graph.arcs.emplace_back();
+    added.from = place[u(from)];
+    added.to = place[n];
+    for (std::size_t k = 1; k < chain.size(); ++k) added.points.push_back(rig.points[u(chain[k])]);
+    rig.graph.nodes[u(added.from)].arcs.push_back(static_cast<int>(rig.graph.arcs.size()) - 1);
+    rig.graph.nodes.push_back(
+        {whole.nodes[n].position, static_cast<int>(rig.graph.arcs.size()) - 1, {}, whole.nodes[n].saddle});
+    rig.node_point.push_back(node_point[n]);
+    rig.chains.push_back(std::move(chain));
+  }
 }
 
 }  // namespace
@@ -97,8 +167,9 @@ RigGraph rig_graph(const ControlRig& rig, int head_bone) {
     result.neighbours.emplace_back();
     return static_cast<int>(result.points.size() - 1);
   };
+  result.face = bones_of_face(rig, parents, head_bone);
   for (std::size_t b = 0; b < count; ++b)
-    if (rig.bones[b].deforms) {
+    if (rig.bones[b].deforms && !result.face[b]) {
       result.head_point[b] = point_at(rig.bones[b].head);
       result.tail_point[b] = point_at(rig.bones[b].tail);
     }
@@ -150,8 +221,18 @@ RigGraph rig_graph(const ControlRig& rig, int head_bone) {
         }
     link(best_to, best_from);
   }
-  const int tail = result.tail_point[u(head_bone)];
-  result.head = result.neighbours[u(tail)].size() == 1 ? tail : result.head_point[u(head_bone)];
+  result.head = result.head_point[u(head_bone)];
+  if (parents[u(head_bone)] >= 0) {
+    // On from the head's tail to the end, or to where antennae part.
+    int before = result.head;
+    result.head = result.tail_point[u(head_bone)];
+    for (std::size_t steps = 0; result.neighbours[u(result.head)].size() == 2 && steps < count; ++steps) {
+      const std::vector<int>& two = result.neighbours[u(result.head)];
+      const int next = two[0] == before ? two[1] : two[0];
+      before = result.head;
+      result.head = next;
+    }
+  }
 
   // Chains between points where the tree parts or ends.
   LimbGraph& graph = result.graph;
@@ -179,6 +260,7 @@ RigGraph rig_graph(const ControlRig& rig, int head_bone) {
       if (next != chain[chain.size() - 2]) open.push_back({to, next});
     result.chains.push_back(std::move(chain));
   }
+  merge_near_forks(result);
   return result;
 }
 

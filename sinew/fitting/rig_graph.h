@@ -15,8 +15,9 @@ struct RigGraph {
   /// bone, or of the gap between a bone and its parent, which joins a bone's head to the nearer end of its
   /// parent.
   std::vector<Vec3d> points;
-  std::vector<int> head_point;  ///< per bone; -1 for controllers
+  std::vector<int> head_point;  ///< per bone; -1 for controllers and a face's bones
   std::vector<int> tail_point;
+  std::vector<char> face;  ///< per bone: a small one that hangs on the head and is left out of the tree
   std::vector<std::vector<int>> neighbours;  ///< per point
   int head = -1;                             ///< the point at which the tree starts
 
@@ -30,8 +31,8 @@ struct RigGraph {
 /// when there is no such bone, it does not deform, or no bone deforms. Gives the bone's number.
 int find_head_bone(const ControlRig& rig, const std::string& bone = {});
 
-/// The rig must pass check_rig. `head_bone` is as from find_head_bone(): a bone whose tail is free starts the
-/// tree with its tail, others with their head.
+/// The rig must pass check_rig. `head_bone` is as from find_head_bone(): the tree starts at its tail, or
+/// further on where only one bone goes on from there; with its head if it is the rig's root.
 RigGraph rig_graph(const ControlRig& rig, int head_bone);
 
 }  // namespace sinew

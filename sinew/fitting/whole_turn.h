@@ -2,14 +2,15 @@
 
 #include <span>
 
+#include <sinew/core/rotation.h>
 #include <sinew/skeleton/control_rig.h>
 
 namespace sinew {
 
-/// The shortest turn between two directions; about any axis across for opposite ones. The identity where one
-/// is zero.
+/// The shortest turn between two directions of any length; the identity where one is zero.
 inline Quatd turn_between(const Vec3d& from, const Vec3d& to) {
-  return from.isZero(0) || to.isZero(0) ? Quatd::Identity() : Quatd::FromTwoVectors(from, to);
+  return from.isZero(0) || to.isZero(0) ? Quatd::Identity()
+                                        : shortest_turn(from.normalized(), to.normalized());
 }
 
 /// The turn that takes the bones with placed[b] != 0 as a whole from `rig` to `fitted` (Kabsch: least squares
