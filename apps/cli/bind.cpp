@@ -146,7 +146,7 @@ int run_bind(const BindCommand& command) {
         fmt::format("{}: has no skeleton of its own; name the file of one with --rig, or a built-in "
                     "character's, such as --rig model:mannequin",
                     command.mesh));
-  const Scene other = own_rig ? Scene() : open_input(command.rig);
+  const Scene other = own_rig ? Scene() : open_rig(command.rig);
   BindSceneReport report;
   const Scene bound = bind_scene(mesh, own_rig ? mesh : other, options, &report);
   refuse_unbound(report.meshes, command.mesh);

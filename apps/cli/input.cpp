@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/fitting/template_rigs.h>
 #include <sinew/models/open_models.h>
+#include <sinew/scene/rig_file.h>
 
 namespace sinew::cli {
 
@@ -29,6 +31,12 @@ Scene open_input(const std::string& input, bool tell_warnings) {
     for (const std::string& warning : scene.warnings)
       fmt::print(stderr, "sinew: warning: {}{}\n", warning.starts_with(input) ? "" : input + ": ", warning);
   return scene;
+}
+
+Scene open_rig(const std::string& input) {
+  constexpr std::string_view kTemplate = "template:";
+  if (!input.starts_with(kTemplate)) return open_input(input);
+  return scene_from_rig(make_template_rig(input.substr(kTemplate.size())), input);
 }
 
 }  // namespace sinew::cli

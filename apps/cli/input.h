@@ -10,4 +10,7 @@ namespace sinew::cli {
 /// mend is told on stderr, unless the caller shows the warnings itself. Throws Error.
 Scene open_input(const std::string& input, bool tell_warnings = true);
 
+/// The same for a rig: also template:NAME, one of Sinew's own (fitting/template_rigs.h).
+Scene open_rig(const std::string& input);
+
 }  // namespace sinew::cli

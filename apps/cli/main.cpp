@@ -11,6 +11,7 @@
 
 #include <sinew/character/layer.h>
 #include <sinew/core/error.h>
+#include <sinew/fitting/template_rigs.h>
 #include <sinew/models/models.h>
 #include <sinew/models/open_models.h>
 #include <sinew/version.h>
@@ -81,11 +82,30 @@ int run(int argc, char** argv) {
   generate_verb->add_option("--head", generate.head, "size of the head, 0.5 to 2");
   generate_verb->add_option("--girth", generate.girth, "thickness of everything, 0.5 to 2");
 
+  FitCommand fit;
+  CLI::App* fit_verb = app.add_subcommand("fit", "Put a rig, with its controllers, into a mesh");
+  fit_verb->add_option("MESH", fit.mesh, kInputHelp)->required();
+  fit_verb
+      ->add_option("--rig", fit.rig,
+                   "the rig: a rig file (.json, docs/rigs.md), any file with a skeleton, model:NAME, or " +
+                       std::string("template:NAME, one of ") + sinew::template_names())
+      ->required();
+  fit_verb
+      ->add_option("-o,--output", fit.output,
+                   "OUT.glb (mesh and rig, to be bound), or OUT.json (the rig alone)")
+      ->required();
+  fit_verb->add_option("--head-bone", fit.head_bone, "the rig's head (default: by its name)");
+  fit_verb->add_option("--head", fit.head, "X,Y,Z: the top of the mesh's head, metres (default: guessed)");
+  fit_verb->add_flag("--asymmetric", fit.asymmetric, "do not make left and right mirror images");
+  fit_verb->add_option("--picture", fit.picture, "PNG: the limbs that were found, and the rig in the mesh");
+  fit_verb->add_flag("--json", fit.json, "print a machine-readable report");
+
   BindCommand bind;
   CLI::App* bind_verb = app.add_subcommand("bind", "Give a mesh the weights by which a skeleton moves it");
   bind_verb->add_option("MESH", bind.mesh, kInputHelp)->required();
   bind_verb->add_option("--rig", bind.rig,
-                        "the skeleton to bind to: any file with one, or model:NAME (default: MESH's own)");
+                        "the skeleton to bind to: a rig file, any file with a skeleton, model:NAME or "
+                        "template:NAME (default: MESH's own)");
   bind_verb->add_option("-o,--output", bind.output, "OUT.glb")->required();
   bind_verb
       ->add_option("--method", bind.method,
@@ -293,6 +313,7 @@ int run(int argc, char** argv) {
     limit.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
   if (info_verb->parsed()) return run_info(info);
   if (generate_verb->parsed()) return run_generate(generate);
+  if (fit_verb->parsed()) return run_fit(fit);
   if (bind_verb->parsed()) return run_bind(bind);
   if (transfer_verb->parsed()) return run_transfer(transfer);
   if (bake_verb->parsed()) return run_bake(bake);

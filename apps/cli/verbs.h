@@ -40,6 +40,18 @@ struct BindCommand {
 };
 int run_bind(const BindCommand& command);
 
+struct FitCommand {
+  std::string mesh;
+  std::string rig;
+  std::filesystem::path output;   ///< .glb or .json
+  std::string head_bone;          ///< empty: guessed
+  std::string head;               ///< x,y,z; empty: guessed
+  std::filesystem::path picture;  ///< .png, empty: none
+  bool asymmetric = false;
+  bool json = false;
+};
+int run_fit(const FitCommand& command);
+
 struct TransferCommand {
   std::string bound;
   std::string mesh;

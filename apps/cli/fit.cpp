@@ -1,0 +1,214 @@
+// Puts a rig, with its controllers, into a mesh.
+#include <cmath>
+#include <cstdio>
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <sinew/core/error.h>
+#include <sinew/core/file.h>
+#include <sinew/fitting/fit_scene.h>
+#include <sinew/fitting/template_rigs.h>
+#include <sinew/picture/camera.h>
+#include <sinew/picture/clay.h>
+#include <sinew/picture/contact_sheet.h>
+#include <sinew/picture/drawn_surface.h>
+#include <sinew/picture/png.h>
+#include <sinew/scene/gltf.h>
+#include <sinew/scene/merge_rig.h>
+#include <sinew/scene/rig_file.h>
+
+#include "apps/cli/binding.h"
+#include "apps/cli/input.h"
+#include "apps/cli/verbs.h"
+
+namespace sinew::cli {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string lower_extension(const std::filesystem::path& path) {
+  std::string extension = path.extension().string();
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return extension;
+}
+
+void check_output(const FitCommand& command) {
+  if (lower_extension(command.output) == ".glb")
+    return check_glb_output(command.output, {command.mesh, command.rig});
+  if (lower_extension(command.output) != ".json")
+    throw Error(fmt::format("{}: choose a name that ends in .glb (mesh and rig) or .json (the rig alone)",
+                            command.output.string()));
+  for (const std::string& input : {command.mesh, command.rig})
+    if (same_input(command.output.string(), input))
+      throw Error(
+          fmt::format("{}: is an input; choose another name for the output", command.output.string()));
+  AtomicFile probe(command.output);  // a wrong path shows now; removed again
+}
+
+Vec3d parse_point(const std::string& text) {
+  Vec3d point;
+  const char *at = text.data(), *end = text.data() + text.size();
+  for (int k = 0; k < 3; ++k) {
+    const auto [next, error] = std::from_chars(at, end, point[k]);
+    const bool separated = k == 2 ? next == end : next != end && *next == ',';
+    if (error != std::errc() || !separated || !std::isfinite(point[k]))
+      throw Error(fmt::format("--head {}: expected a point of the mesh in metres, such as 0,1.7,0.05", text));
+    at = next + 1;
+  }
+  return point;
+}
+
+/// Which way the rig was turned to stand in the mesh, in words.
+std::string turn_name(const Mat3d& turn) {
+  const Eigen::AngleAxisd rotation(turn);
+  const double degrees = rotation.angle() * 180 / 3.14159265358979323846;
+  if (degrees < 1) return "as the mesh stands";
+  const Vec3d axis = rotation.axis();
+  return fmt::format("turned by {:.0f}° about ({:.2f}, {:.2f}, {:.2f})", degrees, axis.x(), axis.y(),
+                     axis.z());
+}
+
+Json names(const std::vector<std::string>& list) {
+  Json json = Json::array();
+  for (const std::string& name : list) json.push_back(name);
+  return json;
+}
+
+Json report_json(const FitCommand& command, const FittedScene& fitted) {
+  const FitReport& report = fitted.report;
+  Json json;
+  json["mesh"] = command.mesh;
+  json["rig"] = command.rig;
+  json["output"] = command.output.string();
+  json["head"] = {{"bone", report.head_bone},
+                  {"point", {report.head.x(), report.head.y(), report.head.z()}},
+                  {"guessed", report.head_guessed}};
+  const Eigen::Quaterniond turn(report.mesh_from_rig);
+  json["turn"] = {turn.x(), turn.y(), turn.z(), turn.w()};
+  json["scale"] = report.scale;
+  json["score"] = report.score;
+  json["matched_by"] = report.by_descriptors ? "descriptors" : "alignment";
+  json["pieces"] = report.components;
+  json["wrapped"] = report.wrapped;
+  json["limbs"] = report.limbs;
+  json["ignored_limbs"] = report.ignored_limbs;
+  json["symmetric"] = report.mirror.has_value();
+  json["bones"] = Json::array();
+  for (const RigBone& bone : fitted.rig.bones)
+    json["bones"].push_back({{"name", bone.name},
+                             {"deform", bone.deforms},
+                             {"head", {bone.head.x(), bone.head.y(), bone.head.z()}},
+                             {"tail", {bone.tail.x(), bone.tail.y(), bone.tail.z()}},
+                             {"roll", bone.roll}});
+  json["carried"] = names(report.carried);
+  json["dropped"] = names(report.dropped);
+  json["seconds"] = {{"graph", report.graph_seconds},
+                     {"matching", report.matching_seconds},
+                     {"placement", report.placement_seconds},
+                     {"controllers", report.controllers_seconds}};
+  json["warnings"] = names(fitted.warnings);
+  return json;
+}
+
+void print_names(const char* what, const std::vector<std::string>& list) {
+  if (list.empty()) return;
+  std::string text;
+  for (std::size_t k = 0; k < list.size() && k < 8; ++k) text += (k > 0 ? ", " : "") + list[k];
+  if (list.size() > 8) text += fmt::format(" and {} more", list.size() - 8);
+  fmt::print(stderr, "  {}: {}\n", what, text);
+}
+
+void print_text(const FitCommand& command, const FittedScene& fitted) {
+  const FitReport& report = fitted.report;
+  std::size_t deforming = 0;
+  for (const RigBone& bone : fitted.rig.bones) deforming += bone.deforms;
+  fmt::print(
+      stderr, "{}: {} bones and {} controllers fitted in {:.2f} s\n", command.output.string(), deforming,
+      fitted.rig.bones.size() - deforming,
+      report.graph_seconds + report.matching_seconds + report.placement_seconds + report.controllers_seconds);
+  fmt::print(stderr, "  head: bone '{}' at ({:.3g}, {:.3g}, {:.3g}){}; {}; {:.3g} times the rig's size\n",
+             report.head_bone, report.head.x(), report.head.y(), report.head.z(),
+             report.head_guessed ? ", guessed (--head x,y,z and --head-bone NAME say otherwise)" : "",
+             turn_name(report.mesh_from_rig), report.scale);
+  if (report.wrapped)
+    fmt::print(stderr, "  the mesh has {} pieces; a surface round all of them was used\n", report.components);
+  if (report.ignored_limbs > 0)
+    fmt::print(stderr, "  limbs of the mesh that the rig has no bones for: {}\n", report.ignored_limbs);
+  if (report.mirror) fmt::print(stderr, "  left and right are mirror images\n");
+  print_names("carried along, having no limb of their own", report.carried);
+  print_names("dropped, the mesh has no such limb", report.dropped);
+}
+
+/// The mesh with its graph, the bones and the controllers, from the front and from the side.
+void draw(const FittedScene& fitted, const std::filesystem::path& path) {
+  constexpr Rgb kBone{245, 166, 35}, kController{70, 150, 90}, kGraph{60, 110, 200};
+  std::vector<Vec3f> positions;
+  std::vector<Triangle> triangles;
+  const BindPose pose = bind_pose(fitted.scene);
+  for (std::size_t m = 0; m < fitted.scene.meshes.size(); ++m) {
+    const auto first = static_cast<std::uint32_t>(positions.size());
+    for (const Vec3f& p : fitted.scene.meshes[m].surface.positions)
+      positions.push_back((pose.scene_from_mesh[m] * p.cast<double>()).cast<float>());
+    for (const Triangle& t : fitted.scene.meshes[m].surface.triangles)
+      triangles.push_back({t[0] + first, t[1] + first, t[2] + first});
+  }
+  const DrawnSurface surface(MeshView{positions, triangles});
+  std::vector<DrawnBone> graph, bones;
+  const LimbGraph& limbs = fitted.report.mesh_graph;
+  for (const LimbGraph::Arc& arc : limbs.arcs) {
+    Vec3d last = limbs.node(arc.from).position;
+    for (std::size_t k = 0; k < arc.points.size(); k += k + 6 < arc.points.size() ? 6 : 1) {
+      graph.push_back({last.cast<float>(), arc.points[k].cast<float>(), kGraph});
+      last = arc.points[k];
+    }
+  }
+  for (const RigBone& bone : fitted.rig.bones)
+    bones.push_back({bone.head.cast<float>(), bone.tail.cast<float>(), bone.deforms ? kBone : kController});
+  std::vector<CaptionedImage> views;
+  ClayOptions clay;
+  clay.width = clay.height = 720;
+  for (const auto& [name, drawn, yaw] :
+       {std::tuple{"limbs found", &graph, 0.0}, std::tuple{"rig, from the front", &bones, 0.0},
+        std::tuple{"from the side", &bones, 90.0}}) {
+    View view = parse_view("front");
+    view.yaw += yaw;
+    CameraFit fit(view, 1.0);
+    fit.add(positions);
+    clay.bones = *drawn;
+    views.push_back({render_clay(surface, {positions, {}, false}, fit.camera(), clay), name});
+  }
+  write_png(side_by_side(views, 15), path);
+}
+
+}  // namespace
+
+int run_fit(const FitCommand& command) {
+  check_output(command);
+  if (!command.picture.empty()) AtomicFile probe(command.picture);
+  FitOptions options;
+  options.head_bone = command.head_bone;
+  if (!command.head.empty()) options.head_point = parse_point(command.head);
+  options.symmetric = !command.asymmetric;
+  const Scene mesh = open_input(command.mesh);
+  const FittedScene fitted = fit_scene(mesh, open_rig(command.rig), options);
+  if (lower_extension(command.output) == ".glb")
+    write_glb(fitted.scene, command.output);
+  else
+    write_rig(fitted.rig, command.output);
+  if (!command.picture.empty()) draw(fitted, command.picture);
+  tell_warnings(fitted.warnings);
+  if (command.json) {
+    fmt::print("{}\n", report_json(command, fitted).dump(2, ' ', false, Json::error_handler_t::replace));
+    return 0;
+  }
+  print_text(command, fitted);
+  return 0;
+}
+
+}  // namespace sinew::cli
