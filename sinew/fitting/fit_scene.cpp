@@ -193,6 +193,25 @@ class MovedRig {
   std::vector<Affine3d> world_;  // new, per joint of the source
 };
 
+/// Joints with axes of their own cannot be said by a rig's bones: which of them move skin is told by a skin
+/// that no mesh uses yet.
+void tell_by_skin(Scene& scene, const Scene& rig, const std::vector<int>& joint_of_rig) {
+  scene.control_rig.reset();
+  scene.joint_bones.clear();
+  std::vector<Transform> rest;
+  for (const Joint& joint : scene.skeleton.joints) rest.push_back(joint.rest);
+  std::vector<Affine3d> world(scene.skeleton.size());
+  forward_kinematics(scene.skeleton, rest, world);
+  Skin skin;
+  skin.name = rig.source.stem().string();
+  for (std::size_t j = 0; j < rig.skeleton.size(); ++j)
+    if (rig.skeleton.joints[j].deforms && joint_of_rig[j] >= 0) {
+      skin.joints.push_back(joint_of_rig[j]);
+      skin.joint_from_mesh.push_back(world[u(joint_of_rig[j])].inverse().matrix().cast<float>());
+    }
+  scene.skins.push_back(std::move(skin));
+}
+
 }  // namespace
 
 ControlRig without_dropped(const FittedRig& fitted) {
@@ -237,6 +256,7 @@ FittedScene fit_scene(const Scene& mesh, const Scene& rig, const FitOptions& opt
   MergedRig merged = merge_rig(mesh, moved_scene);
   result.scene = std::move(merged.scene);
   result.warnings = std::move(merged.warnings);
+  if (source.plain) tell_by_skin(result.scene, moved_scene, merged.joint_of_rig);
   check_scene(result.scene);
   return result;
 }
