@@ -144,6 +144,17 @@ TEST(ReebGraph, GivesEveryComponentAGraphOfItsOwn) {
   expect_agreement(bow, 0);
 }
 
+TEST(ReebGraph, AgreesWithItsTwinWhereTwoSpheresTouch) {
+  const Mesh one = test::make_icosphere(1);
+  const Mesh two = test::join(one, test::moved(one, Vec3f(2, 0, 0)));
+  std::vector<Triangle> triangles = two.triangles;
+  const auto count = static_cast<std::uint32_t>(one.positions.size());
+  for (Triangle& t : triangles)
+    for (std::uint32_t& v : t)
+      if (v == count + 7) v = 3;
+  expect_agreement(make_mesh(two.positions, triangles), 0);
+}
+
 TEST(ReebGraph, AgreesWithItsTwinOnSoups) {
   std::mt19937 random(5);
   int tested = 0;
