@@ -178,6 +178,31 @@ TEST(GraphMatching, UsesNoLimbTwice) {
   EXPECT_EQ(match(rig, make_tree({{}, {0, {0, -3.1, 0}}, {0, {0, -5, 0}}})), (std::vector<int>{0, 2, 1}));
 }
 
+TEST(GraphMatching, UsesLimbsAtAllResolutionsAtOnce) {
+  // Both limbs start with the same short piece, to node 1, which is gone at coarse levels.
+  const LimbGraph mesh = make_tree({{}, {0, {0, -0.3, 0}}, {1, {0, -5, 0}}, {1, {3, -0.3, 0}}});
+  MatchingOptions printed;
+  printed.nearest_shape = false;
+  // The first chain goes past 1; the second, which parts, would end there.
+  const LimbGraph past = make_tree({{}, {0, {0, -5, 0}}, {0, {2, -1, 0}}, {2, {3, -2, 0}}, {2, {3, 0, 0}}});
+  EXPECT_EQ(match(past, mesh, Mat3d::Identity(), printed), (std::vector<int>{0, 2, -1, -1, -1}));
+  EXPECT_EQ(match(past, mesh), (std::vector<int>{0, 2, 3, -1, -1}));
+  // The first chain ends at 1; the second would go past it.
+  const LimbGraph ends =
+      make_tree({{}, {0, {0, -0.3, 0}}, {0, {0.5, -2, 0}}, {1, {0, -5, 0}}, {1, {3, -0.3, 0}}});
+  EXPECT_EQ(match(ends, mesh), (std::vector<int>{0, 1, -1, 2, 3}));
+}
+
+TEST(GraphMatching, StartsCoarseWhereTheHeadsDiffer) {
+  // The mesh's head parts in two at all levels, the rig's never does; the limb's claws are not wanted.
+  const LimbGraph mesh =
+      make_tree({{}, {0, {0, -5, 0}}, {0, {3, 0, 0}}, {1, {0.1, -5.2, 0}}, {1, {-0.1, -5.25, 0}}});
+  MatchingOptions printed;
+  printed.nearest_shape = false;
+  EXPECT_EQ(match(make_tree({{}, {0, {0, -5, 0}}}), mesh, Mat3d::Identity(), printed),
+            (std::vector<int>{0, 4}));
+}
+
 TEST(GraphMatching, LaysRandomTreesIntoEachOther) {
   std::mt19937 random(3);
   std::normal_distribution<double> normal;

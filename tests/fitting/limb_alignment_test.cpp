@@ -111,6 +111,22 @@ TEST(LimbAlignment, PassesAForkOfTheRigWhoseOtherChainIsDropped) {
   EXPECT_EQ(aligned(rig, mesh), (std::vector<int>{0, -1, -1, 1}));
 }
 
+TEST(LimbAlignment, SkipsMuchOfTheRigWhereDroppingIsCheap) {
+  const LimbGraph rig = make_tree({{-1, {0, 2, 0}}, {0, {0, 1.9, 0}}, {1, {1.9, 1.9, 0}}, {1, {0, 0, 0}}});
+  const LimbGraph mesh = make_tree({{-1, {0, 2, 0}}, {0, {0, 0, 0}}});
+  AlignmentWeights cheap;
+  cheap.drop = 0.1;
+  EXPECT_EQ(align_limbs(rig, mesh, kSame, cheap).image, (std::vector<int>{0, -1, -1, 1}));
+}
+
+TEST(LimbAlignment, TurnsWhatHangsOnALimbWithIt) {
+  // An arm with two fingers, and the same turned by 150°: seen from afar, each finger now points rather where
+  // the other one did.
+  const LimbGraph arm = make_tree({{}, {0, {1, 0, 0}}, {1, {1.5, 0.25, 0}}, {1, {1.5, -0.25, 0}}});
+  const Mat3d turn = Eigen::AngleAxisd(-150 * std::numbers::pi / 180, Vec3d::UnitZ()).toRotationMatrix();
+  EXPECT_EQ(aligned(arm, moved(arm, turn)), counted(4));
+}
+
 TEST(LimbAlignment, LetsChainsPartOneAfterTheOther) {
   // The rig's arms and spine leave the chest at once; in the mesh the left arm leaves a bit higher.
   const LimbGraph rig = make_human(1.3);
