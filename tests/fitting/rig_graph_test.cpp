@@ -156,6 +156,7 @@ TEST(FindHeadBone, ByItsName) {
   EXPECT_EQ(found({"root", "DEF-head"}), "DEF-head");
   EXPECT_EQ(found({"root", "forehead.L", "skull"}), "skull");
   EXPECT_EQ(found({"root", "DEF-spine", "DEF-spine.001", "DEF-spine.002"}), "DEF-spine.002");
+  EXPECT_EQ(found({"root", "forehead"}), "root");
   EXPECT_EQ(found({"wrist", "index", "forearm"}), "wrist");
 }
 
