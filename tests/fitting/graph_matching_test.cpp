@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sinew/models/models.h>
+
 #include "tests/support/limb_graphs.h"
 
 namespace sinew {
@@ -231,6 +233,25 @@ TEST(GraphMatching, LaysRandomTreesIntoEachOther) {
     }
   }
   EXPECT_GT(matched, 600);
+}
+
+TEST(GraphMatching, LaysAPlainHumanIntoTheMannequin) {
+  // The mannequin has fingers, and one arm leaves its chest before the other.
+  ModelOptions coarse;
+  coarse.vertices = 6500;
+  const BuiltModel model = make_model("mannequin", coarse);
+  const MeshView mesh = model.scene.meshes[0].surface.view();
+  std::uint32_t top = 0;
+  for (std::uint32_t v = 0; v < mesh.positions.size(); ++v)
+    if (mesh.positions[v].y() > mesh.positions[top].y()) top = v;
+  const LimbGraph limbs = mesh_graph(mesh, top), rig = make_human(1.2);
+  const std::vector<int> image = match(rig, limbs);
+  for (std::size_t n = 0; n < image.size(); ++n) {
+    ASSERT_GE(image[n], 0) << n;
+    const Vec3d &is = limbs.node(image[n]).position, &was = rig.nodes[n].position;
+    EXPECT_GT(is.x() * was.x(), was.x() == 0 ? -0.01 : 0) << n;
+    EXPECT_NEAR(is.y(), was.y(), 0.3) << n;
+  }
 }
 
 TEST(GraphMatching, OfOneNodeOfOneArcAndOfNothingInCommon) {
