@@ -81,22 +81,29 @@ class Aligner {
 
   double cost_of(const std::vector<int>& image) const {
     double cost = 0;
-    for (int r = 0; r < static_cast<int>(rig_.nodes.size()); ++r) {
-      if (rig_.node(r).arc < 0) continue;
-      const int above = rig_.arc(rig_.node(r).arc).from;
-      if (image[u(r)] < 0 || image[u(above)] < 0 || mesh_.path(image[u(above)], image[u(r)]).empty())
-        cost += weights_.drop * importance(rig_way_[u(r)] - rig_way_[u(above)]);
-      else
-        cost += step(above, image[u(above)], r, image[u(r)], frame(above, image[u(above)]));
+    std::vector<int> above(rig_.nodes.size(), 0);    // per node of the rig, the nearest above it with a limb
+    std::vector<char> kept(rig_.nodes.size(), 0);    // it or something below it has a limb
+    std::vector<int> chains(mesh_.nodes.size(), 0);  // per node of the mesh, those on the arc that ends there
+    kept[0] = 1;
+    for (int r = 1; r < static_cast<int>(rig_.nodes.size()); ++r) {
+      const int from = above[u(parent_of(rig_, u(r)))], end = image[u(r)];
+      const int at = from == 0 ? 0 : image[u(from)];  // heads always meet
+      above[u(r)] = from;
+      const std::vector<int> way = end < 0 ? std::vector<int>{} : mesh_.path(at, end);
+      if (way.empty()) continue;
+      const double here = step(from, at, r, end, frame(from, at));
+      if (here == kNever) continue;
+      cost += here;
+      above[u(r)] = r;
+      for (const int n : way) ++chains[u(n)];
+      for (int n = r; !kept[u(n)]; n = parent_of(rig_, u(n))) kept[u(n)] = 1;
     }
-    std::vector<char> used(mesh_.nodes.size(), 0);
-    for (const int m : image)
-      for (int n = m; n >= 0 && !used[u(n)];
-           n = mesh_.node(n).arc >= 0 ? mesh_.arc(mesh_.node(n).arc).from : -1)
-        used[u(n)] = 1;
-    for (std::size_t n = 0; n < used.size(); ++n)
-      if (!used[n] && mesh_.nodes[n].arc >= 0)
-        cost += weights_.ignore * importance(mesh_way_[n] - mesh_way_[u(mesh_.arc(mesh_.nodes[n].arc).from)]);
+    for (std::size_t r = 1; r < kept.size(); ++r)
+      if (!kept[r]) cost += weights_.drop * importance(rig_way_[r] - rig_way_[u(parent_of(rig_, r))]);
+    for (std::size_t n = 1; n < chains.size(); ++n) {
+      const double piece = importance(mesh_way_[n] - mesh_way_[u(parent_of(mesh_, n))]);
+      if (chains[n] != 1) cost += (chains[n] == 0 ? weights_.ignore : weights_.merge) * piece;
+    }
     return cost;
   }
 
@@ -107,6 +114,7 @@ class Aligner {
     int node = -1;    // node of the mesh
   };
 
+  static int parent_of(const LimbGraph& graph, std::size_t n) { return graph.arc(graph.nodes[n].arc).from; }
   static double importance(double length) { return std::sqrt(std::max(0.0, length)); }
 
   /// Per node, all arcs below it.
@@ -256,7 +264,8 @@ class Aligner {
         const int to = rig_.arc(next).to;
         const double others =
             rig_burden_[u(d)] - rig_burden_[u(to)] - importance(rig_way_[u(to)] - rig_way_[u(d)]);
-        if (skipped + others < arrive_cost_) open.push_back({to, skipped + std::max(0.0, others)});
+        if (weights_.drop * (skipped + others) < arrive_cost_)
+          open.push_back({to, skipped + std::max(0.0, others)});
       }
     }
     return choice;

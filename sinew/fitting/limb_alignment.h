@@ -39,8 +39,8 @@ struct Alignment {
 Alignment align_limbs(const LimbGraph& rig, const LimbGraph& mesh, const Mat3d& mesh_from_rig,
                       const AlignmentWeights& weights = {});
 
-/// What align_limbs() would count for given images: for comparing other matchings with it. Images need not be
-/// complete.
+/// What align_limbs() counts for given images: its own cost for its own, and for comparing other matchings
+/// with it. Heads always meet; images that are not below that of the nearest node above count as dropped.
 double alignment_cost(const LimbGraph& rig, const LimbGraph& mesh, const Mat3d& mesh_from_rig,
                       const std::vector<int>& image, const AlignmentWeights& weights = {});
 

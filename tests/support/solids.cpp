@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <sinew/geometry/segment.h>
 #include <sinew/geometry/topology.h>
 
 namespace sinew::test {
@@ -20,6 +21,18 @@ SolidFunction ring(double radius, double thickness) {
     const double distance = (p - middle).norm();
     return SolidSample{distance - thickness,
                        distance > 0 ? Vec3d((p - middle) / distance) : Vec3d(Vec3d::UnitY()), 1};
+  };
+}
+
+SolidFunction capsules(std::vector<std::pair<Vec3d, Vec3d>> segments, double radius) {
+  return [segments = std::move(segments), radius](const Vec3d& p) {
+    Vec3d away = Vec3d::Constant(1e100);
+    for (const std::pair<Vec3d, Vec3d>& segment : segments) {
+      const Vec3d way = p - nearest_on_segment(segment.first, segment.second, p);
+      if (way.norm() < away.norm()) away = way;
+    }
+    const double distance = away.norm();
+    return SolidSample{distance - radius, distance > 0 ? Vec3d(away / distance) : Vec3d(Vec3d::UnitX()), 1};
   };
 }
 

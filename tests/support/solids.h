@@ -1,5 +1,8 @@
 #pragma once
 
+#include <utility>
+#include <vector>
+
 #include <sinew/geometry/isosurface.h>
 #include <sinew/geometry/mesh.h>
 
@@ -10,6 +13,10 @@ SolidFunction ball(double radius);
 
 /// A torus about the y axis; edges the same length everywhere.
 SolidFunction ring(double radius, double thickness);
+
+/// All points within `radius` of any of the segments: limbs with round ends; edges the same length
+/// everywhere.
+SolidFunction capsules(std::vector<std::pair<Vec3d, Vec3d>> segments, double radius);
 
 Mesh to_mesh(const IsoSurface& surface);
 
