@@ -14,7 +14,9 @@
 #include <sinew/fitting/bone_orientation.h>
 #include <sinew/fitting/controllers.h>
 #include <sinew/fitting/extremities.h>
+#include <sinew/fitting/graph_matching.h>
 #include <sinew/fitting/limb_alignment.h>
+#include <sinew/fitting/resolution_levels.h>
 #include <sinew/fitting/rig_graph.h>
 #include <sinew/fitting/similarity.h>
 #include <sinew/fitting/symmetrise.h>
@@ -34,10 +36,13 @@ constexpr double kAcross = 3;
 // this times the share of the rig that is dropped, but for chains shorter than a twelfth of the longest way
 // from the head.
 constexpr double kResidual = 4, kDropped = 4, kSmallLimb = 1.0 / 12;
-// Scores: below the first nobody looks for a better way of standing; above the second there is no sane match.
-constexpr double kGoodScore = 1.65, kWorstScore = 1.95;
+// Scores: below the first nobody looks for another head, below the second not for one that lies down; above
+// the third there is no sane match.
+constexpr double kSureScore = 1.2, kGoodScore = 1.65, kWorstScore = 1.95;
 // Another way of standing, or of facing, must be better than the way the files stand by this factor.
 constexpr double kOtherStance = 0.85, kOtherFacing = 0.96, kTurned = 0.9;
+// Costs that differ by less than this factor are the same.
+constexpr double kAsGood = 1.001;
 // Chains that make up more than this share of the rig may not be dropped.
 constexpr double kMostDropped = 0.45;
 // Turns below this angle come from the pose, not from the way a character faces.
@@ -79,6 +84,7 @@ struct Stance {
   Mat3d turn = Mat3d::Identity();
   std::uint32_t head = 0;
   Alignment alignment;
+  bool by_descriptors = false;
   double score = std::numeric_limits<double>::infinity();
 };
 
@@ -115,6 +121,7 @@ class Fitter {
     report.mesh_from_rig = stance.turn;
     report.cost = stance.alignment.cost;
     report.score = stance.score;
+    report.by_descriptors = stance.by_descriptors;
     report.limbs = placement.limbs.size();
     report.mesh_graph = limbs;
     report.scale = size_ / std::max(rig_size(graph_), 1e-12);
@@ -135,6 +142,12 @@ class Fitter {
     LimbGraph graph = mesh_graph(body_.view(), head, options_.graph);
     graph_seconds_ += seconds_since(start);
     return graphs_.emplace(head, std::move(graph)).first->second;
+  }
+
+  const ResolutionLevels& levels_from(std::uint32_t head) {
+    const auto found = levels_.find(head);
+    if (found != levels_.end()) return found->second;
+    return levels_.emplace(head, resolution_levels(graph_from(head))).first->second;
   }
 
   std::uint32_t nearest_vertex(const Vec3d& p) const {
@@ -216,6 +229,12 @@ class Fitter {
     stance.head = head;
     const LimbGraph& limbs = graph_from(head);
     stance.alignment = align_limbs(graph_.graph, limbs, turn);
+    // Poirier's matching, where it finds as good a one.
+    std::vector<int> matched = match_graphs(graph_.graph, levels_from(head), turn);
+    if (alignment_cost(graph_.graph, limbs, turn, matched) <= stance.alignment.cost * kAsGood) {
+      stance.alignment.image = std::move(matched);
+      stance.by_descriptors = true;
+    }
     std::vector<Vec3d> from, to;
     for (std::size_t n = 0; n < stance.alignment.image.size(); ++n)
       if (stance.alignment.image[n] >= 0) {
@@ -269,10 +288,13 @@ class Fitter {
     Stance best = stand(ways[0], head);
     for (std::size_t k = 1; k < 4; ++k)
       if (Stance turned = stand(ways[k], head); turned.score < kOtherFacing * best.score) best = turned;
-    if (best.score < kGoodScore) return best;
+    if (best.score < kSureScore) return best;
+    // The other way round, then lying down: with another head.
     Stance other = best;
-    for (const Mat3d& turn : ways)
-      if (Stance stance = stand(turn, head_for(turn)); stance.score < other.score) other = stance;
+    for (std::size_t k = 0; k < ways.size(); ++k) {
+      if (k == 4 && std::min(other.score, best.score) < kGoodScore) break;
+      if (Stance stance = stand(ways[k], head_for(ways[k])); stance.score < other.score) other = stance;
+    }
     return other.score < kOtherStance * best.score ? other : best;
   }
 
@@ -454,6 +476,7 @@ class Fitter {
   double size_ = 1;
   double graph_seconds_ = 0;
   std::map<std::uint32_t, LimbGraph> graphs_;  // by head
+  std::map<std::uint32_t, ResolutionLevels> levels_;
   std::vector<std::uint32_t> ends_;
 };
 
