@@ -35,10 +35,10 @@ constexpr double kAcross = 3;
 // A way of standing scores how much its limbs differ, this times what the best similarity leaves over, and
 // this times the share of the rig that is dropped, but for chains shorter than a twelfth of the longest way
 // from the head.
-constexpr double kResidual = 4, kDropped = 4, kSmallLimb = 1.0 / 12;
+constexpr double kResidual = 4, kDropped = 4, kUneven = 4, kSmallLimb = 1.0 / 12;
 // Scores: below the first nobody looks for another head, below the second not for one that lies down; above
 // the third there is no sane match.
-constexpr double kSureScore = 1.2, kGoodScore = 1.65, kWorstScore = 1.95;
+constexpr double kSureScore = 1.35, kGoodScore = 1.78, kWorstScore = 2.15;
 // Another way of standing, or of facing, must be better than the way the files stand by this factor.
 constexpr double kOtherStance = 0.85, kOtherFacing = 0.96, kTurned = 0.9;
 // Costs that differ by less than this factor are the same.
@@ -104,6 +104,7 @@ class Fitter {
       throw Error(fmt::format("rig '{}': its deforming bones have no length", rig_.name));
     report.head_bone = rig_.bones[u(head_bone)].name;
     size_ = mesh_size(body_.view());
+    mirrored_ = mirrored_nodes();
     const Stance stance = find_stance();
     const LimbGraph& limbs = graph_from(stance.head);
     refuse_insane(stance, limbs);
@@ -248,8 +249,44 @@ class Fitter {
     left_over = std::sqrt(left_over / std::max<double>(1, static_cast<double>(from.size())));
     int largest = -1;
     stance.score = stance.alignment.difference + kResidual * left_over / size_ +
-                   kDropped * dropped_share(stance.alignment.image, kSmallLimb, largest);
+                   kDropped * dropped_share(stance.alignment.image, kSmallLimb, largest) +
+                   kUneven * unevenness(stance.alignment.image, limbs);
     return stance;
+  }
+
+  /// Nodes of the rig that are mirror images of each other, by the names of their bones.
+  std::vector<std::pair<int, int>> mirrored_nodes() const {
+    std::vector<int> node_at(graph_.points.size(), -1);
+    for (std::size_t n = 0; n < graph_.node_point.size(); ++n)
+      node_at[u(graph_.node_point[n])] = static_cast<int>(n);
+    std::vector<std::pair<int, int>> pairs;
+    const std::vector<int> partner = partner_bones();
+    for (std::size_t b = 0; b < rig_.bones.size(); ++b) {
+      const int other = partner[b];
+      if (other <= static_cast<int>(b) || graph_.head_point[b] < 0 || graph_.head_point[u(other)] < 0)
+        continue;
+      for (const auto& points : {std::pair{graph_.head_point[b], graph_.head_point[u(other)]},
+                                 std::pair{graph_.tail_point[b], graph_.tail_point[u(other)]}}) {
+        const int left = node_at[u(points.first)], right = node_at[u(points.second)];
+        if (left >= 0 && right >= 0 && left != right) pairs.push_back({left, right});
+      }
+    }
+    return pairs;
+  }
+
+  /// How much left and right limbs differ in length, whatever they do: the logarithm of their ratio, on
+  /// average.
+  double unevenness(const std::vector<int>& image, const LimbGraph& limbs) const {
+    const std::vector<double> way = distances_from_head(limbs);
+    double sum = 0;
+    int count = 0;
+    for (const auto& [left, right] : mirrored_) {
+      const int a = image[u(left)], b = image[u(right)];
+      if (a <= 0 || b <= 0) continue;
+      sum += std::abs(std::log(way[u(a)] / way[u(b)]));
+      ++count;
+    }
+    return count > 0 ? sum / count : 0;
   }
 
   /// How much of the rig has no limb, by length, chains shorter than `smallest` of the longest way left out.
@@ -389,11 +426,16 @@ class Fitter {
     }
   }
 
-  std::optional<MirrorPlane> symmetrise(LimbPlacement& placement, const OrientedSurface& flesh) const {
-    std::vector<SymmetricPoints> pairs;
+  /// Per bone the one on the other side, by its name; itself where it has no side, -1 where there is none.
+  std::vector<int> partner_bones() const {
     Skeleton names;
     for (const RigBone& bone : rig_.bones) names.joints.push_back({bone.name, -1, {}, bone.deforms});
-    const std::vector<int> partner = mirror_joints(names);
+    return mirror_joints(names);
+  }
+
+  std::optional<MirrorPlane> symmetrise(LimbPlacement& placement, const OrientedSurface& flesh) const {
+    std::vector<SymmetricPoints> pairs;
+    const std::vector<int> partner = partner_bones();
     std::vector<char> taken(graph_.points.size(), 0);
     for (std::size_t b = 0; b < rig_.bones.size(); ++b) {
       const int other = partner[b];
@@ -478,6 +520,7 @@ class Fitter {
   std::map<std::uint32_t, LimbGraph> graphs_;  // by head
   std::map<std::uint32_t, ResolutionLevels> levels_;
   std::vector<std::uint32_t> ends_;
+  std::vector<std::pair<int, int>> mirrored_;  // nodes of the rig
 };
 
 }  // namespace

@@ -32,7 +32,7 @@ struct FitReport {
   Mat3d mesh_from_rig = Mat3d::Identity();  ///< the turn from the rig's way of standing to the mesh's
   double scale = 1;                         ///< lengths in the mesh per lengths in the rig, on the whole
   double cost = 0;   ///< of the alignment, see limb_alignment.h; below 10 for good ones
-  double score = 0;  ///< how little sense it makes: good matches are below 1.7, insane ones above 1.95
+  double score = 0;  ///< how little sense it makes: good matches are below 1.8, insane ones above 2.15
   bool by_descriptors = false;        ///< Poirier's matching found it; else alignment did
   std::size_t components = 0;         ///< of the mesh
   bool wrapped = false;               ///< it was made of several pieces
