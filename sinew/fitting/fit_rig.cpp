@@ -36,9 +36,11 @@ constexpr double kAcross = 3;
 // this times the share of the rig that is dropped, but for chains shorter than a twelfth of the longest way
 // from the head.
 constexpr double kResidual = 4, kDropped = 4, kUneven = 4, kSmallLimb = 1.0 / 12;
-// Scores: below the first nobody looks for another head, below the second not for one that lies down; above
-// the third there is no sane match.
-constexpr double kSureScore = 1.35, kGoodScore = 1.78, kWorstScore = 2.15;
+// Scores: below the first nobody looks for another head, below the second not for one that lies down.
+constexpr double kSureScore = 1.35, kGoodScore = 1.78;
+// Differences, scores without what the pose does to them, above this mean that there is no sane match: those
+// of sane ones are 0.4 to 1.5, of a biped in a cat and a cat in a man 1.8 and 1.9.
+constexpr double kWorstDifference = 1.62;
 // Another way of standing, or of facing, must be better than the way the files stand by this factor.
 constexpr double kOtherStance = 0.85, kOtherFacing = 0.96, kTurned = 0.9;
 // Costs that differ by less than this factor are the same.
@@ -86,6 +88,7 @@ struct Stance {
   Alignment alignment;
   bool by_descriptors = false;
   double score = std::numeric_limits<double>::infinity();
+  double difference = 0;  ///< the score without what the pose does to it
 };
 
 class Fitter {
@@ -248,9 +251,10 @@ class Fitter {
     for (std::size_t k = 0; k < from.size(); ++k) left_over += (whole(from[k]) - to[k]).squaredNorm();
     left_over = std::sqrt(left_over / std::max<double>(1, static_cast<double>(from.size())));
     int largest = -1;
-    stance.score = stance.alignment.difference + kResidual * left_over / size_ +
-                   kDropped * dropped_share(stance.alignment.image, kSmallLimb, largest) +
-                   kUneven * unevenness(stance.alignment.image, limbs);
+    stance.difference = stance.alignment.difference +
+                        kDropped * dropped_share(stance.alignment.image, kSmallLimb, largest) +
+                        kUneven * unevenness(stance.alignment.image, limbs);
+    stance.score = stance.difference + kResidual * left_over / size_;
     return stance;
   }
 
@@ -365,7 +369,7 @@ class Fitter {
           "rig '{}': no limb of the mesh fits the bones {} ({} ends of limbs found, {:.0f} % of the "
           "rig left over){}",
           rig_.name, chain_name(worst), ends, 100 * dropped, hint));
-    if (stance.score > kWorstScore) {
+    if (stance.difference > kWorstDifference) {
       // The chain that fits worst.
       const std::vector<double> mesh_way = distances_from_head(limbs);
       double most = 0;
@@ -380,10 +384,11 @@ class Fitter {
           worst = n;
         }
       }
-      throw Error(fmt::format(
-          "rig '{}': its limbs and the mesh's differ too much, most of all at the bones {} "
-          "(score {:.2f}, at most {:.2f} is sane){}",
-          rig_.name, worst > 0 ? chain_name(worst) : "of the head", stance.score, kWorstScore, hint));
+      throw Error(
+          fmt::format("rig '{}': its limbs and the mesh's differ too much, most of all at the bones {} "
+                      "(score {:.2f}, at most {:.2f} is sane){}",
+                      rig_.name, worst > 0 ? chain_name(worst) : "of the head", stance.difference,
+                      kWorstDifference, hint));
     }
   }
 

@@ -31,8 +31,9 @@ struct FitReport {
   bool head_guessed = true;
   Mat3d mesh_from_rig = Mat3d::Identity();  ///< the turn from the rig's way of standing to the mesh's
   double scale = 1;                         ///< lengths in the mesh per lengths in the rig, on the whole
-  double cost = 0;   ///< of the alignment, see limb_alignment.h; below 10 for good ones
-  double score = 0;  ///< how little sense it makes: good matches are below 1.8, insane ones above 2.15
+  double cost = 0;  ///< of the alignment, see limb_alignment.h; below 10 for good ones
+  double score =
+      0;  ///< how much the rig's limbs differ from the mesh's, see fit_rig.cpp; good matches are below 1.8
   bool by_descriptors = false;        ///< Poirier's matching found it; else alignment did
   std::size_t components = 0;         ///< of the mesh
   bool wrapped = false;               ///< it was made of several pieces
