@@ -20,6 +20,7 @@
 #include <sinew/version.h>
 
 #include "apps/cli/bench_binding.h"
+#include "apps/cli/bench_fitting.h"
 #include "apps/cli/bench_kernels.h"
 #include "apps/cli/bench_methods.h"
 #include "apps/cli/progress_bar.h"
@@ -45,6 +46,10 @@ std::string kernel_case(std::size_t vertices) {
 
 std::string binding_case(std::size_t vertices) {
   return fmt::format("bind mannequin {}", vertices);
+}
+
+std::string fitting_case(std::size_t vertices) {
+  return fmt::format("fit mannequin {}", vertices);
 }
 
 std::string processor_name() {
@@ -155,6 +160,20 @@ Json to_json(const BindingRun& run) {
           {"hash", hash_text(run.hash)}};
 }
 
+Json to_json(const FittingRun& run) {
+  return {{"case", fitting_case(run.vertices)},
+          {"vertices", run.vertices},
+          {"bones", run.bones},
+          {"threads", run.threads},
+          {"ms", run.timing.median * 1e3},
+          {"ms_fastest", run.timing.fastest * 1e3},
+          {"graph_share", run.graph_share},
+          {"matching_share", run.matching_share},
+          {"placement_share", run.placement_share},
+          {"repeats", run.timing.repeats},
+          {"hash", hash_text(run.hash)}};
+}
+
 void print(const CaseResult& result) {
   const MethodCase& what = result.what;
   fmt::print("\n{}: {} vertices, {} joints, clip '{}' of {} frames", what.name, what.vertices, result.joints,
@@ -178,6 +197,18 @@ void print(const std::vector<BindingRun>& runs) {
   for (const BindingRun& run : runs)
     fmt::print("  {:>7} {:>10.2f} {:>12.3f}   {}\n", run.threads, run.timing.median * 1e3,
                run.timing.median / static_cast<double>(run.vertices) * 1e6, hash_text(run.hash));
+  std::fflush(stdout);
+}
+
+void print(const std::vector<FittingRun>& runs) {
+  fmt::print("\n{}: the template biped, {} bones with its controllers; median of {}\n",
+             fitting_case(runs[0].vertices), runs[0].bones, runs[0].timing.repeats);
+  fmt::print("  {:>7} {:>10} {:>8} {:>10} {:>11}   {}\n", "threads", "ms", "graph %", "matching %",
+             "placement %", "hash");
+  for (const FittingRun& run : runs)
+    fmt::print("  {:>7} {:>10.2f} {:>8.0f} {:>10.0f} {:>11.0f}   {}\n", run.threads, run.timing.median * 1e3,
+               100 * run.graph_share, 100 * run.matching_share, 100 * run.placement_share,
+               hash_text(run.hash));
   std::fflush(stdout);
 }
 
@@ -246,6 +277,11 @@ void check_hashes(const std::vector<BindingRun>& runs) {
     if (run.hash != runs[0].hash) fail_on_different_results(binding_case(run.vertices), "heat");
 }
 
+void check_hashes(const std::vector<FittingRun>& runs) {
+  for (const FittingRun& run : runs)
+    if (run.hash != runs[0].hash) fail_on_different_results(fitting_case(run.vertices), "fit");
+}
+
 }  // namespace
 
 int run_bench(const BenchOptions& options) {
@@ -268,9 +304,14 @@ int run_bench(const BenchOptions& options) {
     if (wanted(binding_case(vertices))) binding_sizes.push_back(vertices);
     names += ", " + binding_case(vertices);
   }
+  std::vector<std::size_t> fitting_sizes;
+  for (const std::size_t vertices : kBindingVertices) {
+    if (wanted(fitting_case(vertices))) fitting_sizes.push_back(vertices);
+    names += ", " + fitting_case(vertices);
+  }
   names += ", " + binding_case(kLargeBindingVertices) + " (takes minutes; by its whole name only)";
   if (options.filter == binding_case(kLargeBindingVertices)) binding_sizes.push_back(kLargeBindingVertices);
-  if (cases.empty() && kernel_sizes.empty() && binding_sizes.empty())
+  if (cases.empty() && kernel_sizes.empty() && binding_sizes.empty() && fitting_sizes.empty())
     throw Error(
         fmt::format("--filter {}: no case has that in its name; there are: {}", options.filter, names));
   std::optional<AtomicFile> plot;  // opened now, so that no timing is lost to a wrong path
@@ -288,6 +329,7 @@ int run_bench(const BenchOptions& options) {
   report["cases"] = Json::array();
   report["kernels"] = Json::array();
   report["binding"] = Json::array();
+  report["fitting"] = Json::array();
   if (!options.json)
     fmt::print("sinew {} on {} ({} threads), {}, {}\n", SINEW_VERSION, processor_name(),
                std::thread::hardware_concurrency(), simd_target(), report["compiler"].get<std::string>());
@@ -329,6 +371,14 @@ int run_bench(const BenchOptions& options) {
     for (const BindingRun& run : bindings.back()) report["binding"].push_back(to_json(run));
     if (!options.json) print(bindings.back());
   }
+  std::vector<std::vector<FittingRun>> fittings;
+  for (const std::size_t vertices : fitting_sizes) {
+    const std::string name = fitting_case(vertices);
+    fittings.push_back(bench_fitting(scene_of("mannequin", vertices, name),
+                                     {options.repeats, kBindingSeconds}, progress_bar(name + ": timing")));
+    for (const FittingRun& run : fittings.back()) report["fitting"].push_back(to_json(run));
+    if (!options.json) print(fittings.back());
+  }
 
   const double others = share_of_others(start);
   report["share_of_others"] = others;
@@ -345,6 +395,7 @@ int run_bench(const BenchOptions& options) {
   for (const CaseResult& result : results) check_hashes(result);
   check_hashes(kernels);
   for (const std::vector<BindingRun>& runs : bindings) check_hashes(runs);
+  for (const std::vector<FittingRun>& runs : fittings) check_hashes(runs);
   return 0;
 }
 
