@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/rotation.h>
+#include <sinew/fitting/rig_graph.h>
 #include <sinew/scene/merge_rig.h>
 #include <sinew/skeleton/rig_from_skeleton.h>
 
@@ -32,6 +34,32 @@ bool is_place_on_ground(const std::string& name) {
   static constexpr std::array<const char*, 9> kNames{"root",   "master",    "world",    "global", "origin",
                                                      "ground", "reference", "armature", "motion"};
   return std::any_of(kNames.begin(), kNames.end(), [&](const char* n) { return word == n; });
+}
+
+/// A head whose joints are only eyes, ears and jaw does not end at one of them, but goes on from the neck, a
+/// little farther than they are away.
+void end_head_in_front_of_face(ControlRig& rig) {
+  const int head = find_head_bone(rig);
+  RigBone& bone = rig.bones[u(head)];
+  if (bone.parent < 0) return;
+  double farthest = 0;
+  int children = 0;
+  for (const RigBone& child : rig.bones) {
+    if (child.parent != head) continue;
+    const bool leaf = std::none_of(rig.bones.begin(), rig.bones.end(), [&](const RigBone& other) {
+      return other.parent >= 0 && &rig.bones[u(other.parent)] == &child;
+    });
+    if (!leaf) return;
+    farthest = std::max(farthest, (child.head - bone.head).norm());
+    ++children;
+  }
+  const Vec3d way = bone.head - rig.bones[u(bone.parent)].head;
+  if (children < 2 || !(way.norm() > 0) || !(farthest > 0)) return;
+  const Mat3d frame = bone_frame(bone.tail - bone.head, bone.roll);
+  bone.tail = bone.head + 1.3 * farthest * way.normalized();
+  // The axes as near as they were.
+  const Quatd turn = shortest_turn(frame.col(1), way.normalized());
+  bone.roll = bone_roll(turn.toRotationMatrix() * frame);
 }
 
 /// A rig, with the joint of each bone.
@@ -70,6 +98,7 @@ RigOfScene rig_of(const Scene& scene) {
                       [&](const RigBone& other) { return other.parent == static_cast<int>(b); });
     if (bone.parent < 0 && children == 1 && is_place_on_ground(bone.name)) bone.deforms = false;
   }
+  end_head_in_front_of_face(result.rig);
   result.joint_of_bone = std::move(joints);
   return result;
 }
