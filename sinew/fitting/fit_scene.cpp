@@ -222,23 +222,42 @@ class MovedRig {
   std::vector<Affine3d> world_;  // new, per joint of the source
 };
 
-/// Joints with axes of their own cannot be said by a rig's bones: which of them move skin is told by a skin
-/// that no mesh uses yet.
-void tell_by_skin(Scene& scene, const Scene& rig, const std::vector<int>& joint_of_rig) {
+/// Joints with axes of their own cannot be said by a rig's bones: which of them move skin is told by a skin.
+/// Meshes that were bound to other joints hang on the new rig's first one until they are bound again; else it
+/// is a skin that no mesh uses yet.
+void tell_by_skin(Scene& scene, const Scene& rig, const std::vector<int>& joint_of_rig,
+                  const std::vector<Affine3d>& scene_from_mesh) {
   scene.control_rig.reset();
   scene.joint_bones.clear();
   std::vector<Transform> rest;
   for (const Joint& joint : scene.skeleton.joints) rest.push_back(joint.rest);
   std::vector<Affine3d> world(scene.skeleton.size());
   forward_kinematics(scene.skeleton, rest, world);
-  Skin skin;
-  skin.name = rig.source.stem().string();
+  std::vector<int> joints;
   for (std::size_t j = 0; j < rig.skeleton.size(); ++j)
-    if (rig.skeleton.joints[j].deforms && joint_of_rig[j] >= 0) {
-      skin.joints.push_back(joint_of_rig[j]);
-      skin.joint_from_mesh.push_back(world[u(joint_of_rig[j])].inverse().matrix().cast<float>());
+    if (rig.skeleton.joints[j].deforms && joint_of_rig[j] >= 0) joints.push_back(joint_of_rig[j]);
+  const auto inverse_binds = [&](const Affine3d& from_mesh) {
+    std::vector<Mat4f> matrices;
+    for (const int joint : joints)
+      matrices.push_back((world[u(joint)].inverse() * from_mesh).matrix().cast<float>());
+    return matrices;
+  };
+  std::vector<NewBinding> bindings;
+  for (std::size_t m = 0; m < scene.meshes.size(); ++m) {
+    if (scene.meshes[m].skin < 0) continue;
+    NewBinding binding{m, inverse_binds(scene_from_mesh[m]), {}};
+    for (std::size_t v = 0; v < scene.meshes[m].surface.positions.size(); ++v) {
+      binding.weights.joints.push_back(0);
+      binding.weights.values.push_back(1);
+      binding.weights.starts.push_back(static_cast<std::uint32_t>(v + 1));
     }
-  scene.skins.push_back(std::move(skin));
+    bindings.push_back(std::move(binding));
+  }
+  const std::string name = rig.source.stem().string();
+  if (bindings.empty())
+    scene.skins.push_back({name, joints, inverse_binds(Affine3d::Identity())});
+  else
+    bind_meshes(scene, joints, name, std::move(bindings));
 }
 
 }  // namespace
@@ -285,7 +304,8 @@ FittedScene fit_scene(const Scene& mesh, const Scene& rig, const FitOptions& opt
   MergedRig merged = merge_rig(mesh, moved_scene);
   result.scene = std::move(merged.scene);
   result.warnings = std::move(merged.warnings);
-  if (source.plain) tell_by_skin(result.scene, moved_scene, merged.joint_of_rig);
+  if (source.plain)
+    tell_by_skin(result.scene, moved_scene, merged.joint_of_rig, bind_pose(mesh).scene_from_mesh);
   check_scene(result.scene);
   return result;
 }
