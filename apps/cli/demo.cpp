@@ -14,6 +14,8 @@
 #include <sinew/character/suggest_wrinkles.h>
 #include <sinew/core/error.h>
 #include <sinew/core/file.h>
+#include <sinew/fitting/fit_scene.h>
+#include <sinew/fitting/template_rigs.h>
 #include <sinew/measure/quantities.h>
 #include <sinew/models/models.h>
 #include <sinew/picture/character_picture.h>
@@ -23,8 +25,10 @@
 #include <sinew/picture/report.h>
 #include <sinew/picture/webp.h>
 #include <sinew/scene/gltf.h>
+#include <sinew/scene/rig_file.h>
 #include <sinew/version.h>
 
+#include "apps/cli/fit_picture.h"
 #include "apps/cli/operator_tables.h"
 #include "apps/cli/progress_bar.h"
 #include "apps/cli/verbs.h"
@@ -190,6 +194,7 @@ class Demo {
       share_ = 1 / static_cast<double>(acts.size());
       play(*acts[a]);
     }
+    if (options_.only.empty() || options_.only == "mannequin") fit();
     report_.section("Files");
     report_.list(files_);
     report_.paragraph(
@@ -210,6 +215,28 @@ class Demo {
     if (error)
       throw Error(
           fmt::format("{}: cannot make the directory: {}", options_.directory.string(), error.message()));
+  }
+
+  /// A rig in a body that it was not made for.
+  void fit() {
+    ModelOptions shape;
+    shape.vertices = 14000;
+    shape.proportions = {1.3, 0.75, 1.35, 1.15};
+    Scene body;
+    body.meshes.push_back(make_model("mannequin", shape).scene.meshes[0]);
+    body.meshes[0].skin = -1;
+    body.meshes[0].joint = -1;
+    body.meshes[0].weights = {};
+    const FittedScene fitted = fit_scene(body, scene_from_rig(make_template_rig("biped"), "template:biped"));
+    const Image picture = draw_fit(fitted);
+    write_png(picture, file("fit.png", "the template biped, with its controllers, in another body"));
+    write_glb(fitted.scene, file("fit.glb", "that body with the fitted rig, ready for `sinew bind`"));
+    report_.section("Fitting a rig");
+    report_.picture(
+        encode_webp(picture),
+        "Limbs found in a body with long arms, short legs and a large head (blue), and the template biped "
+        "fitted to it: bones (orange) and controllers (green).",
+        "a mesh with its limbs and a fitted rig");
   }
 
   /// `share` of the current act is done.
