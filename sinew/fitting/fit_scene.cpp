@@ -222,13 +222,11 @@ class MovedRig {
   std::vector<Affine3d> world_;  // new, per joint of the source
 };
 
-/// Joints with axes of their own cannot be said by a rig's bones: which of them move skin is told by a skin.
-/// Meshes that were bound to other joints hang on the new rig's first one until they are bound again; else it
-/// is a skin that no mesh uses yet.
-void tell_by_skin(Scene& scene, const Scene& rig, const std::vector<int>& joint_of_rig,
-                  const std::vector<Affine3d>& scene_from_mesh) {
-  scene.control_rig.reset();
-  scene.joint_bones.clear();
+/// Meshes that were bound to other joints hang on the new rig's first one until they are bound again. Else,
+/// where no rig says which joints move skin (joints with axes of their own cannot be said by bones), a skin
+/// does that no mesh uses yet.
+void bind_to_new_rig(Scene& scene, const Scene& rig, const std::vector<int>& joint_of_rig,
+                     const std::vector<Affine3d>& scene_from_mesh) {
   std::vector<Transform> rest;
   for (const Joint& joint : scene.skeleton.joints) rest.push_back(joint.rest);
   std::vector<Affine3d> world(scene.skeleton.size());
@@ -254,9 +252,9 @@ void tell_by_skin(Scene& scene, const Scene& rig, const std::vector<int>& joint_
     bindings.push_back(std::move(binding));
   }
   const std::string name = rig.source.stem().string();
-  if (bindings.empty())
+  if (bindings.empty() && !scene.control_rig)
     scene.skins.push_back({name, joints, inverse_binds(Affine3d::Identity())});
-  else
+  else if (!bindings.empty())
     bind_meshes(scene, joints, name, std::move(bindings));
 }
 
@@ -304,8 +302,11 @@ FittedScene fit_scene(const Scene& mesh, const Scene& rig, const FitOptions& opt
   MergedRig merged = merge_rig(mesh, moved_scene);
   result.scene = std::move(merged.scene);
   result.warnings = std::move(merged.warnings);
-  if (source.plain)
-    tell_by_skin(result.scene, moved_scene, merged.joint_of_rig, bind_pose(mesh).scene_from_mesh);
+  if (source.plain) {
+    result.scene.control_rig.reset();
+    result.scene.joint_bones.clear();
+  }
+  bind_to_new_rig(result.scene, moved_scene, merged.joint_of_rig, bind_pose(mesh).scene_from_mesh);
   check_scene(result.scene);
   return result;
 }

@@ -18,8 +18,6 @@ namespace {
 constexpr double kSamePlace = 1e-4;
 // Bones of a face are not farther from the head's than this many of its lengths.
 constexpr double kFace = 1.0;
-// Forks this near to each other, as a share of the longest way from the head, are one.
-constexpr double kNearForks = 0.065;
 
 std::size_t u(int i) {
   return static_cast<std::size_t>(i);
@@ -67,17 +65,15 @@ std::vector<char> bones_of_face(const ControlRig& rig, const std::vector<int>& p
   return small;
 }
 
-/// Forks that follow each other closely become one, towards the head, as those of meshes do (§3.1.2.2):
-/// whether a thumb starts at the wrist and the fingers a hand's length further on is a matter of how a rig is
-/// drawn.
-void merge_near_forks(RigGraph& rig) {
+/// See rig_graph().
+void merge_near_forks(RigGraph& rig, double share) {
   const LimbGraph whole = rig.graph;
   const std::vector<std::vector<int>> chains = rig.chains;
   const std::vector<int> node_point = rig.node_point;
   std::vector<double> way(whole.nodes.size(), 0);
   for (std::size_t n = 1; n < whole.nodes.size(); ++n)
     way[n] = way[u(whole.arc(whole.nodes[n].arc).from)] + whole.length(whole.nodes[n].arc);
-  const double near = kNearForks * *std::max_element(way.begin(), way.end());
+  const double near = share * *std::max_element(way.begin(), way.end());
   rig.graph = {};
   rig.chains.clear();
   rig.node_point = {node_point[0]};
@@ -147,7 +143,7 @@ int find_head_bone(const ControlRig& rig, const std::string& bone) {
   throw Error(fmt::format("rig '{}': no bone moves skin; mark some as deforming", rig.name));
 }
 
-RigGraph rig_graph(const ControlRig& rig, int head_bone) {
+RigGraph rig_graph(const ControlRig& rig, int head_bone, double near_forks) {
   RigGraph result;
   const std::size_t count = rig.bones.size();
   const std::vector<int> parents = deform_parents(rig);
@@ -260,7 +256,7 @@ RigGraph rig_graph(const ControlRig& rig, int head_bone) {
       if (next != chain[chain.size() - 2]) open.push_back({to, next});
     result.chains.push_back(std::move(chain));
   }
-  merge_near_forks(result);
+  merge_near_forks(result, near_forks);
   return result;
 }
 

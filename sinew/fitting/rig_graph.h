@@ -33,6 +33,10 @@ int find_head_bone(const ControlRig& rig, const std::string& bone = {});
 
 /// The rig must pass check_rig. `head_bone` is as from find_head_bone(): the tree starts at its tail, or
 /// further on where only one bone goes on from there; with its head if it is the rig's root.
-RigGraph rig_graph(const ControlRig& rig, int head_bone);
+///
+/// Forks that follow each other within `near_forks` of the longest way from the head become one, towards the
+/// head, as those of meshes do (§3.1.2.2): whether a thumb starts at the wrist and the fingers a hand's
+/// length further on is a matter of how a rig is drawn.
+RigGraph rig_graph(const ControlRig& rig, int head_bone, double near_forks = 0.065);
 
 }  // namespace sinew
