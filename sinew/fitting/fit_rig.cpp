@@ -43,9 +43,9 @@ constexpr double kSureScore = 1.35, kGoodScore = 1.78;
 constexpr double kWorstDifference = 1.62;
 // Another way of standing, or of facing, must be better than the way the files stand by this factor.
 constexpr double kOtherStance = 0.85, kOtherFacing = 0.96, kTurned = 0.9;
-// Where a limb is missing, forks of the rig this near to each other, as a share of the longest way, are tried
-// as one.
-constexpr double kFarForks = 0.35;
+// Where a limb longer than the first share of the longest way is missing, forks of the rig as near to each
+// other as the second are tried as one, and taken so if the difference is below the third.
+constexpr double kLargeLimb = 0.2, kFarForks = 0.35, kGoodDifference = 1.2;
 // Costs that differ by less than this factor are the same.
 constexpr double kAsGood = 1.001;
 // Chains that make up more than this share of the rig may not be dropped.
