@@ -164,8 +164,8 @@ class Fitter {
   }
 
   /// Where the head should be if the rig stood so; then the mesh's end that is nearest, and there the vertex
-  /// that stands out most the way the rig does.
-  std::uint32_t guess_head(const Mat3d& turn) {
+  /// that stands out most the way the rig does. `at_end` receives whether there was such an end.
+  std::uint32_t guess_head(const Mat3d& turn, bool& at_end) {
     Eigen::AlignedBox3d rig_box, mesh_box;
     for (const Vec3d& point : graph_.points) rig_box.extend(turn * point);
     for (const Vec3f& position : body_.positions) mesh_box.extend(position.cast<double>());
@@ -195,12 +195,14 @@ class Fitter {
         std::abs(off_middle) < 0.02 * rig_box.diagonal().norm() ? Vec3d(turn.col(0)) : Vec3d::Zero();
     std::uint32_t best = nearest_vertex(expected);
     double least = kHeadNear * size_;
+    at_end = false;
     for (const std::uint32_t end : ends_) {
       const Vec3d off = body_.positions[end].cast<double>() - expected;
       const double distance = (off + kAcross * across.dot(off) * across).norm();
       if (distance < least) {
         least = distance;
         best = end;
+        at_end = true;
       }
     }
     const int next =
@@ -321,20 +323,26 @@ class Fitter {
 
   Stance find_stance() {
     const std::vector<Mat3d> ways = ways_to_stand();
+    bool at_end = true;
     const auto head_for = [&](const Mat3d& turn) {
-      return options_.head_point ? nearest_vertex(*options_.head_point) : guess_head(turn);
+      return options_.head_point ? nearest_vertex(*options_.head_point) : guess_head(turn, at_end);
     };
     // As the files stand, looking to any side.
     const std::uint32_t head = head_for(ways[0]);
+    // A head amid the skin, such as on the belly of someone lying, is none, however well the rest fits.
+    bool sure = at_end;
     Stance best = stand(ways[0], head);
     for (std::size_t k = 1; k < 4; ++k)
       if (Stance turned = stand(ways[k], head); turned.score < kOtherFacing * best.score) best = turned;
-    if (best.score < kSureScore) return best;
+    if (sure && best.score < kSureScore) return best;
     // The other way round, then lying down: with another head.
     Stance other = best;
     for (std::size_t k = 0; k < ways.size(); ++k) {
-      if (k == 4 && std::min(other.score, best.score) < kGoodScore) break;
-      if (Stance stance = stand(ways[k], head_for(ways[k])); stance.score < other.score) other = stance;
+      if (k == 4 && sure && std::min(other.score, best.score) < kGoodScore) break;
+      if (Stance stance = stand(ways[k], head_for(ways[k])); stance.score < other.score) {
+        other = stance;
+        sure = at_end;
+      }
     }
     return other.score < kOtherStance * best.score ? other : best;
   }
