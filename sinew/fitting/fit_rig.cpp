@@ -45,7 +45,7 @@ constexpr double kWorstDifference = 1.62;
 constexpr double kOtherStance = 0.85, kOtherFacing = 0.96, kTurned = 0.9;
 // Where a limb longer than the first share of the longest way is missing, forks of the rig as near to each
 // other as the second are tried as one, and taken so if the difference is below the third.
-constexpr double kLargeLimb = 0.2, kFarForks = 0.35, kGoodDifference = 1.2;
+constexpr double kLargeLimb = 0.2, kFarForks = 0.22, kGoodDifference = 1.2;
 // Costs that differ by less than this factor are the same.
 constexpr double kAsGood = 1.001;
 // Chains that make up more than this share of the rig may not be dropped.
@@ -345,7 +345,7 @@ class Fitter {
     // As the files stand, looking to any side.
     const std::uint32_t head = head_for(ways[0]);
     // A head amid the skin, such as on the belly of someone lying, is none, however well the rest fits.
-    const bool sure = at_end;
+    bool sure = at_end;
     Stance best = stand(ways[0], head);
     for (std::size_t k = 1; k < 4; ++k)
       if (Stance turned = stand(ways[k], head); turned.score < kOtherFacing * best.score) best = turned;
@@ -354,7 +354,10 @@ class Fitter {
     Stance other = best;
     for (std::size_t k = 0; k < ways.size(); ++k) {
       if (k == 4 && sure && std::min(other.score, best.score) < kGoodScore) break;
-      if (Stance stance = stand(ways[k], head_for(ways[k])); stance.score < other.score) other = stance;
+      if (Stance stance = stand(ways[k], head_for(ways[k])); stance.score < other.score) {
+        other = stance;
+        sure = at_end;
+      }
     }
     return other.score < kOtherStance * best.score ? other : best;
   }
