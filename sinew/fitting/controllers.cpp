@@ -32,7 +32,7 @@ std::size_t at(int bone) {
   return static_cast<std::size_t>(bone);
 }
 
-const Vec3d& end(const ControlRig& rig, const RigJoint& joint) {
+const Vec3d& end(const ControlRig& rig, const BoneEnd& joint) {
   const RigBone& bone = rig.bones[at(joint.bone)];
   return joint.tail ? bone.tail : bone.head;
 }
@@ -285,7 +285,7 @@ class Linker {
       return;
     }
     for (const bool tail : {false, true})  // bones that start there come first
-      for (const RigJoint& joint : joints_at(rig_.bones[c].head, {}))
+      for (const BoneEnd& joint : joints_at(rig_.bones[c].head, {}))
         if (joint.tail == tail) {
           link.bones.push_back(joint.bone);
           link.kind = LinkKind::joint;
@@ -329,8 +329,8 @@ class Linker {
   }
 
   /// Joints at a point, those of `preferred` first and in their order.
-  std::vector<RigJoint> joints_at(const Vec3d& point, const std::vector<int>& preferred) const {
-    std::vector<RigJoint> joints;
+  std::vector<BoneEnd> joints_at(const Vec3d& point, const std::vector<int>& preferred) const {
+    std::vector<BoneEnd> joints;
     const auto add = [&](int b) {
       if (meet(rig_.bones[at(b)].head, point)) joints.push_back({b, false});
       if (meet(rig_.bones[at(b)].tail, point)) joints.push_back({b, true});
@@ -477,8 +477,8 @@ class Carrier {
   }
 
   /// The first of the joints that is still there, or none.
-  const RigJoint* there(const std::vector<RigJoint>& joints) const {
-    for (const RigJoint& joint : joints)
+  const BoneEnd* there(const std::vector<BoneEnd>& joints) const {
+    for (const BoneEnd& joint : joints)
       if (fitted_.fate[at(joint.bone)] != BoneFate::dropped) return &joint;
     return nullptr;
   }
@@ -500,7 +500,7 @@ class Carrier {
     Vec3d head = by(rig_.bones[c].head), tail = by(rig_.bones[c].tail);
     const auto to_ground = [&](const Vec3d& p) -> Vec3d { return (ground_ - up_.dot(p)) * up_; };
     // The head first, and all with it; then the tail, which aims and stretches (§3.1.3.4.2).
-    const RigJoint* head_joint = there(link.head_joints);
+    const BoneEnd* head_joint = there(link.head_joints);
     Vec3d shift = Vec3d::Zero();
     if (head_joint)
       shift = end(fitted_.rig, *head_joint) - head;
@@ -508,7 +508,7 @@ class Carrier {
       shift = to_ground(head);
     head += shift;
     tail += shift;
-    if (const RigJoint* tail_joint = there(link.tail_joints)) {
+    if (const BoneEnd* tail_joint = there(link.tail_joints)) {
       tail = end(fitted_.rig, *tail_joint);
       tail_fixed_[c] = 1;
     } else if (link.head_on_ground && link.tail_on_ground) {

@@ -17,11 +17,11 @@ enum class LinkKind {
 };
 
 /// An end of a deforming bone.
-struct RigJoint {
+struct BoneEnd {
   int bone = -1;
   bool tail = false;
 
-  bool operator==(const RigJoint&) const = default;
+  bool operator==(const BoneEnd&) const = default;
 };
 
 /// What a controller follows.
@@ -33,7 +33,7 @@ struct ControllerLink {
   std::vector<int> bones;
   /// Joints that its head and tail lie on, the best first; those of bones[0] come before others. Where both
   /// ends have one it is a double link (§3.1.3.4.2): clear `tail_joints` for a single one.
-  std::vector<RigJoint> head_joints, tail_joints;
+  std::vector<BoneEnd> head_joints, tail_joints;
   bool head_on_ground = false, tail_on_ground = false;  ///< the tail's counts with the head's only
 };
 

@@ -267,10 +267,10 @@ class Placer {
       return guess;
     }
     const Polyline way(limb.way);
-    const double mesh_length =
-        std::max(1e-12, way.nearest(mesh_end) - way.nearest(limb.parts_mesh) +
-                            (way.at(way.nearest(limb.parts_mesh)) - limb.parts_mesh).norm() *
-                                (way.nearest(limb.parts_mesh) > 0 ? 0 : 1));
+    // From where it parts, which may lie before the limb's first centre.
+    const double first = way.nearest(limb.parts_mesh);
+    const double before = first > 0 ? 0 : (way.at(0) - limb.parts_mesh).norm();
+    const double mesh_length = std::max(1e-12, way.nearest(mesh_end) - first + before);
     double best = std::numeric_limits<double>::infinity(), found = guess;
     constexpr int kSteps = 200;
     for (int k = 0; k <= kSteps; ++k) {
@@ -380,12 +380,10 @@ class Placer {
     for (std::size_t k = 0; k + 1 < bones.size(); ++k) rig_length += (bones[k + 1] - bones[k]).norm();
     limb.scale = rig_length > 0 ? centres.length() / rig_length : scale_;
     // Short bones between two that have their places.
-    const Polyline new_way(arc);
     for (std::size_t k = 0; k < joints.size(); ++k) {
       const double at = chain.along(k);
       if (result_.placed[u(limb.chain[k])] || at <= from_along || at >= to_along) continue;
-      set(limb.chain[k],
-          between(limb, chain, k, rig_start, from_along, mesh_start, rig_end, to_along, mesh_end));
+      set(limb.chain[k], between(limb, chain, k, from_along, mesh_start, to_along, mesh_end));
     }
     if (start.known) {
       // Back to the joint inside, as the rig goes there, turned to how the limb comes out.
@@ -401,8 +399,8 @@ class Placer {
   }
 
   /// A point between its placed neighbours along the chain, as far along as it was.
-  Vec3d between(const PlacedLimb& limb, const Polyline& chain, std::size_t k, const Vec3d&, double from_along,
-                const Vec3d& mesh_start, const Vec3d&, double to_along, const Vec3d& mesh_end) const {
+  Vec3d between(const PlacedLimb& limb, const Polyline& chain, std::size_t k, double from_along,
+                const Vec3d& mesh_start, double to_along, const Vec3d& mesh_end) const {
     double before = from_along, behind = to_along;
     Vec3d a = mesh_start, b = mesh_end;
     for (std::size_t o = 0; o < limb.chain.size(); ++o) {

@@ -218,7 +218,7 @@ RigGraph rig_graph(const ControlRig& rig, int head_bone, double near_forks) {
     link(best_to, best_from);
   }
   result.head = result.head_point[u(head_bone)];
-  if (parents[u(head_bone)] >= 0) {
+  if (parents[u(head_bone)] >= 0 || head_likeness(rig.bones[u(head_bone)].name) > 0) {
     // On from the head's tail to the end, or to where antennae part.
     int before = result.head;
     result.head = result.tail_point[u(head_bone)];

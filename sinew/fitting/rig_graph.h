@@ -32,7 +32,8 @@ struct RigGraph {
 int find_head_bone(const ControlRig& rig, const std::string& bone = {});
 
 /// The rig must pass check_rig. `head_bone` is as from find_head_bone(): the tree starts at its tail, or
-/// further on where only one bone goes on from there; with its head if it is the rig's root.
+/// further on where only one bone goes on from there; with its head if it is the rig's root and not called
+/// head.
 ///
 /// Forks that follow each other within `near_forks` of the longest way from the head become one, towards the
 /// head, as those of meshes do (§3.1.2.2): whether a thumb starts at the wrist and the fingers a hand's

@@ -275,7 +275,7 @@ TEST(Controllers, ADoubleLinkReachesTheLastJointOfFigure318) {
   const auto flexor = static_cast<std::size_t>(rig.find("flexor"));
   EXPECT_EQ(links[flexor].bones[0], rig.find("finger0"));
   ASSERT_FALSE(links[flexor].tail_joints.empty());
-  EXPECT_EQ(links[flexor].tail_joints[0], (RigJoint{rig.find("finger2"), true}));
+  EXPECT_EQ(links[flexor].tail_joints[0], (BoneEnd{rig.find("finger2"), true}));
 
   FittedRig twice = start(rig, mesh);
   carry_controllers(rig, links, twice);

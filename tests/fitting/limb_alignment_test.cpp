@@ -183,8 +183,9 @@ TEST(LimbAlignment, IsTheBestOfAll) {
   int dropped = 0, merged = 0;
   for (int round = 0; round < 60; ++round) {
     const LimbGraph rig = random_tree(random, 5), mesh = random_tree(random, 6);
-    const AlignmentWeights weights{weight(random), weight(random), weight(random), 0.5 * weight(random),
-                                   0.5 * weight(random)};
+    AlignmentWeights weights;
+    for (double* each : {&weights.length, &weights.direction, &weights.drop}) *each = weight(random);
+    for (double* each : {&weights.ignore, &weights.merge, &weights.tip}) *each = 0.5 * weight(random);
     const Alignment found = align_limbs(rig, mesh, kSame, weights);
     EXPECT_NEAR(alignment_cost(rig, mesh, kSame, found.image, weights), found.cost, 1e-9);
     EXPECT_TRUE(is_possible(rig, mesh, found.image));

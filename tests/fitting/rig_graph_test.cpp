@@ -79,8 +79,8 @@ TEST(RigGraph, HangsAnOffsetOnTheNearerEnd) {
               bone("leg.R", 0, {-0.1, 0.95, 0}, {-0.1, 0, 0})});
   const RigGraph graph = rig_graph(rig, 0);
   ASSERT_EQ(graph.graph.nodes.size(), 4u);
-  EXPECT_EQ(graph.graph.nodes[0].position, Vec3d(0, 1.5, 0));  // its free end
-  EXPECT_EQ(graph.graph.nodes[1].position, Vec3d(0, 1, 0));
+  EXPECT_EQ(graph.graph.nodes[0].position, Vec3d(0, 1, 0));  // a root that is no head starts the tree itself
+  EXPECT_EQ(graph.graph.nodes[0].arcs.size(), 3u);
 }
 
 TEST(RigGraph, LeavesControllersOut) {
@@ -118,8 +118,30 @@ TEST(RigGraph, OfASingleBone) {
   const ControlRig rig = rig_of({bone("only", -1, {0, 0, 0}, {0, 1, 0})});
   const RigGraph graph = rig_graph(rig, find_head_bone(rig));
   ASSERT_EQ(graph.graph.nodes.size(), 2u);
-  EXPECT_EQ(graph.graph.nodes[0].position, Vec3d(0, 1, 0));
-  EXPECT_EQ(graph.graph.nodes[1].position, Vec3d(0, 0, 0));
+  EXPECT_EQ(graph.graph.nodes[0].position, Vec3d(0, 0, 0));
+  EXPECT_EQ(graph.graph.nodes[1].position, Vec3d(0, 1, 0));
+}
+
+TEST(RigGraph, ForksThatFollowCloselyAreOne) {
+  // A thumb from the wrist, two fingers from the end of the palm.
+  const ControlRig rig =
+      rig_of({bone("arm", -1, {0, 0, 0}, {1, 0, 0}), bone("palm", 0, {1, 0, 0}, {1.05, 0, 0}),
+              bone("thumb", 0, {1, 0, 0}, {1, 0, 0.3}), bone("index", 1, {1.05, 0, 0}, {1.3, 0, 0.05}),
+              bone("little", 1, {1.05, 0, 0}, {1.3, 0, -0.05})});
+  const RigGraph merged = rig_graph(rig, 0), apart = rig_graph(rig, 0, 0);
+  EXPECT_EQ(merged.graph.nodes[1].arcs.size(), 3u);
+  EXPECT_EQ(apart.graph.nodes[1].arcs.size(), 2u);
+  for (const std::vector<int>& chain : merged.chains) EXPECT_GE(chain.size(), 2u);
+}
+
+TEST(RigGraph, BonesOfAFaceAreLeftOut) {
+  const ControlRig rig =
+      rig_of({bone("neck", -1, {0, 0, 0}, {0, 1, 0}), bone("head", 0, {0, 1, 0}, {0, 2, 0}),
+              bone("jaw", 1, {0, 1.2, 0.2}, {0, 1.1, 0.6}), bone("antenna", 1, {0, 1.8, 0.2}, {0, 3, 2})});
+  const RigGraph graph = rig_graph(rig, 1);
+  EXPECT_EQ(graph.face, (std::vector<char>{0, 0, 1, 0}));
+  EXPECT_EQ(graph.head_point[2], -1);
+  EXPECT_GE(graph.head_point[3], 0);
 }
 
 TEST(RigGraph, OfTheTemplatesReachesEveryBone) {
