@@ -204,7 +204,7 @@ TEST(LimbAlignment, IsTheBestOfAll) {
     }
   }
   EXPECT_GT(dropped, 30);
-  EXPECT_GT(merged, 10);
+  EXPECT_GT(merged, 5);
 }
 
 TEST(LimbAlignment, DropsChainsPastTheEighth) {
