@@ -3,21 +3,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <limits>
-#include <map>
 
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
-#include <sinew/core/rotation.h>
 #include <sinew/fitting/body_surface.h>
 #include <sinew/fitting/bone_orientation.h>
 #include <sinew/fitting/controllers.h>
-#include <sinew/fitting/extremities.h>
-#include <sinew/fitting/graph_matching.h>
-#include <sinew/fitting/limb_alignment.h>
-#include <sinew/fitting/resolution_levels.h>
-#include <sinew/fitting/rig_graph.h>
+#include <sinew/fitting/rig_stance.h>
 #include <sinew/fitting/similarity.h>
 #include <sinew/fitting/symmetrise.h>
 #include <sinew/geometry/oriented_surface.h>
@@ -27,31 +20,14 @@ namespace sinew {
 
 namespace {
 
-// Shares of the mesh's size: how far from where it is expected the head's end may be found, and round it the
-// vertex that stands out most.
-constexpr double kHeadNear = 0.2, kHeadRound = 0.06;
-// How much more an end's distance from the middle plane counts, when the head is looked for.
-constexpr double kAcross = 3;
-// A way of standing scores how much its limbs differ, this times what the best similarity leaves over, and
-// this times the share of the rig that is dropped, but for chains shorter than a twelfth of the longest way
-// from the head.
-constexpr double kResidual = 4, kDropped = 4, kUneven = 4, kSmallLimb = 1.0 / 12;
-// Scores: below the first nobody looks for another head, below the second not for one that lies down.
-constexpr double kSureScore = 1.35, kGoodScore = 1.78;
 // Differences, scores without what the pose does to them, above this mean that there is no sane match: those
 // of sane ones are 0.4 to 1.5, of a biped in a cat and a cat in a man 1.8 and 1.9.
 constexpr double kWorstDifference = 1.62;
-// Another way of standing, or of facing, must be better than the way the files stand by this factor.
-constexpr double kOtherStance = 0.85, kOtherFacing = 0.96, kTurned = 0.9;
 // Where a limb longer than the first share of the longest way is missing, forks of the rig as near to each
 // other as the second are tried as one, and taken so if the difference is below the third.
 constexpr double kLargeLimb = 0.2, kFarForks = 0.22, kGoodDifference = 1.2;
-// Costs that differ by less than this factor are the same.
-constexpr double kAsGood = 1.001;
 // Chains that make up more than this share of the rig may not be dropped.
 constexpr double kMostDropped = 0.45;
-// Turns below this angle come from the pose, not from the way a character faces.
-constexpr double kPoseTurn = 0.25;
 // Of the points of a limb that is not in the mesh, this share must lie in flesh for it to be carried along.
 constexpr double kInFlesh = 0.6;
 // A point counts as in flesh up to this many times as far from its bone as the skin is.
@@ -64,35 +40,6 @@ std::size_t u(int i) {
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
-
-/// The 24 ways to put a box upright: as it stands, the other turns about y, then the rest.
-std::vector<Mat3d> ways_to_stand() {
-  std::vector<Mat3d> ways;
-  const auto turn = [](double quarters, const Vec3d& axis) {
-    Mat3d m = Eigen::AngleAxisd(quarters * 1.5707963267948966, axis).toRotationMatrix();
-    return Mat3d(m.array().round().matrix());
-  };
-  for (const Mat3d& tilt : {Mat3d(Mat3d::Identity()), turn(1, Vec3d::UnitX()), turn(-1, Vec3d::UnitX()),
-                            turn(1, Vec3d::UnitZ()), turn(-1, Vec3d::UnitZ()), turn(2, Vec3d::UnitX())})
-    for (const double yaw : {0.0, 2.0, 1.0, 3.0}) ways.push_back(tilt * turn(yaw, Vec3d::UnitY()));
-  return ways;
-}
-
-double rig_size(const RigGraph& rig) {
-  Eigen::AlignedBox3d box;
-  for (const Vec3d& point : rig.points) box.extend(point);
-  return box.diagonal().norm();
-}
-
-/// One way in which the rig may stand in the mesh.
-struct Stance {
-  Mat3d turn = Mat3d::Identity();
-  std::uint32_t head = 0;
-  Alignment alignment;
-  bool by_descriptors = false;
-  double score = std::numeric_limits<double>::infinity();
-  double difference = 0;  ///< the score without what the pose does to it
-};
 
 class Fitter {
  public:
@@ -110,34 +57,31 @@ class Fitter {
       throw Error(fmt::format("rig '{}': its deforming bones have no length", rig_.name));
     report.head_bone = rig_.bones[u(head_bone)].name;
     size_ = mesh_size(body_.view());
-    mirrored_ = mirrored_nodes();
-    Stance stance = find_stance();
-    if (int largest = -1; dropped_share(stance.alignment.image, kLargeLimb, largest) > 0) {
+    MeshGraphs meshes(body_.view(), options_.graph);
+    RigStance stance = find_stance(rig_, graph_, meshes, options_.head_point);
+    if (dropped_share(graph_.graph, stance.alignment.image, kLargeLimb) > 0) {
       // Legs that part from the trunk one close after the other may do so in another order than in the rig.
-      const RigGraph before = std::move(graph_);
-      graph_ = rig_graph(rig_, head_bone, kFarForks);
-      mirrored_ = mirrored_nodes();
-      if (Stance merged = find_stance(); merged.difference < std::min(stance.difference, kGoodDifference)) {
-        stance = std::move(merged);
-      } else {
-        graph_ = before;
-        mirrored_ = mirrored_nodes();
+      RigGraph merged = rig_graph(rig_, head_bone, kFarForks);
+      RigStance other = find_stance(rig_, merged, meshes, options_.head_point);
+      if (other.difference < std::min(stance.difference, kGoodDifference)) {
+        graph_ = std::move(merged);
+        stance = std::move(other);
       }
     }
-    const LimbGraph& limbs = graph_from(stance.head);
+    const LimbGraph& limbs = meshes.graph(stance.head);
     refuse_insane(stance, limbs);
-    report.graph_seconds = graph_seconds_;
-    report.matching_seconds = seconds_since(start) - graph_seconds_;
+    report.graph_seconds = meshes.seconds();
+    report.matching_seconds = seconds_since(start) - report.graph_seconds;
 
     const auto placing = std::chrono::steady_clock::now();
     LimbPlacement placement =
-        place_limbs(graph_, limbs, stance.alignment.image, stance.turn, options_.placement);
+        place_limbs(graph_, limbs, stance.alignment.image, stance.mesh_from_rig, options_.placement);
     const OrientedSurface flesh(body_.view());
-    place_tails(placement, stance.turn);
+    place_tails(placement, stance.mesh_from_rig);
     if (options_.symmetric) report.mirror = symmetrise(placement, flesh);
     report.head = body_.positions[stance.head].cast<double>();
     report.head_guessed = !options_.head_point;
-    report.mesh_from_rig = stance.turn;
+    report.mesh_from_rig = stance.mesh_from_rig;
     report.cost = stance.alignment.cost;
     report.score = stance.score;
     report.by_descriptors = stance.by_descriptors;
@@ -154,214 +98,6 @@ class Fitter {
   }
 
  private:
-  const LimbGraph& graph_from(std::uint32_t head) {
-    const auto found = graphs_.find(head);
-    if (found != graphs_.end()) return found->second;
-    const auto start = std::chrono::steady_clock::now();
-    LimbGraph graph = mesh_graph(body_.view(), head, options_.graph);
-    graph_seconds_ += seconds_since(start);
-    return graphs_.emplace(head, std::move(graph)).first->second;
-  }
-
-  const ResolutionLevels& levels_from(std::uint32_t head) {
-    const auto found = levels_.find(head);
-    if (found != levels_.end()) return found->second;
-    return levels_.emplace(head, resolution_levels(graph_from(head))).first->second;
-  }
-
-  std::uint32_t nearest_vertex(const Vec3d& p) const {
-    std::uint32_t best = 0;
-    for (std::uint32_t v = 1; v < body_.positions.size(); ++v)
-      if ((body_.positions[v].cast<double>() - p).squaredNorm() <
-          (body_.positions[best].cast<double>() - p).squaredNorm())
-        best = v;
-    return best;
-  }
-
-  /// Where the head should be if the rig stood so; then the mesh's end that is nearest, and there the vertex
-  /// that stands out most the way the rig does. `at_end` receives whether there was such an end.
-  std::uint32_t guess_head(const Mat3d& turn, bool& at_end) {
-    Eigen::AlignedBox3d rig_box, mesh_box;
-    for (const Vec3d& point : graph_.points) rig_box.extend(turn * point);
-    for (const Vec3f& position : body_.positions) mesh_box.extend(position.cast<double>());
-    const Vec3d head = turn * graph_.points[u(graph_.head)];
-    Vec3d expected;
-    for (int k = 0; k < 3; ++k) {
-      const double rig_width = rig_box.sizes()[k];
-      const double share =
-          rig_width > 1e-9 * rig_box.diagonal().norm() ? (head[k] - rig_box.min()[k]) / rig_width : 0.5;
-      expected[k] = mesh_box.min()[k] + share * mesh_box.sizes()[k];
-    }
-    if (ends_.empty()) {
-      // Ends of the body, seen from one of them; and that one.
-      const std::uint32_t start = nearest_vertex(expected);
-      const std::vector<double> first = edge_distances(body_.view(), std::span(&start, 1));
-      std::uint32_t far = start;
-      for (std::uint32_t v = 0; v < first.size(); ++v)
-        if (std::isfinite(first[v]) && first[v] > first[far]) far = v;
-      const std::vector<double> second = edge_distances(body_.view(), std::span(&far, 1));
-      ends_.push_back(far);
-      for (const Extremity& end : find_extremities(body_.view(), second, options_.graph.prominence * size_))
-        ends_.push_back(end.vertex);
-    }
-    // A head in the middle of the rig is in the middle of the mesh, too: neither ear is it.
-    const double off_middle = graph_.points[u(graph_.head)].x() - (turn.transpose() * rig_box.center()).x();
-    const Vec3d across =
-        std::abs(off_middle) < 0.02 * rig_box.diagonal().norm() ? Vec3d(turn.col(0)) : Vec3d::Zero();
-    std::uint32_t best = nearest_vertex(expected);
-    double least = kHeadNear * size_;
-    at_end = false;
-    for (const std::uint32_t end : ends_) {
-      const Vec3d off = body_.positions[end].cast<double>() - expected;
-      const double distance = (off + kAcross * across.dot(off) * across).norm();
-      if (distance < least) {
-        least = distance;
-        best = end;
-        at_end = true;
-      }
-    }
-    const int next =
-        graph_.neighbours[u(graph_.head)].empty() ? graph_.head : graph_.neighbours[u(graph_.head)][0];
-    const Vec3d out = turn * (graph_.points[u(graph_.head)] - graph_.points[u(next)]);
-    const Vec3d centre = body_.positions[best].cast<double>();
-    for (std::uint32_t v = 0; v < body_.positions.size(); ++v) {
-      const Vec3d p = body_.positions[v].cast<double>();
-      if ((p - centre).norm() < kHeadRound * size_ &&
-          out.dot(p) > out.dot(body_.positions[best].cast<double>()))
-        best = v;
-    }
-    return best;
-  }
-
-  Stance stand(const Mat3d& turn, std::uint32_t head) {
-    Mat3d seen;
-    Stance stance = stand_once(turn, head, seen);
-    // A character that faces half-way between two sides; but limbs that are apart in a stride turn nobody
-    // round.
-    if (Eigen::AngleAxisd(Mat3d(seen * turn.transpose())).angle() < kPoseTurn) return stance;
-    const Stance turned = stand_once(Mat3d(seen), head, seen);
-    return turned.score < kTurned * stance.score ? turned : stance;
-  }
-
-  /// `seen` receives the turn that takes the rig's nodes best to those of the mesh.
-  Stance stand_once(const Mat3d& turn, std::uint32_t head, Mat3d& seen) {
-    Stance stance;
-    stance.turn = turn;
-    stance.head = head;
-    const LimbGraph& limbs = graph_from(head);
-    stance.alignment = align_limbs(graph_.graph, limbs, turn);
-    // Poirier's matching, where it finds as good a one.
-    std::vector<int> matched = match_graphs(graph_.graph, levels_from(head), turn);
-    if (alignment_cost(graph_.graph, limbs, turn, matched) <= stance.alignment.cost * kAsGood) {
-      stance.alignment.image = std::move(matched);
-      stance.by_descriptors = true;
-    }
-    std::vector<Vec3d> from, to;
-    for (std::size_t n = 0; n < stance.alignment.image.size(); ++n)
-      if (stance.alignment.image[n] >= 0) {
-        from.push_back(graph_.graph.nodes[n].position);
-        to.push_back(limbs.node(stance.alignment.image[n]).position);
-      }
-    const Similarity whole = best_similarity(from, to, turn, size_ / rig_size(graph_));
-    seen = whole.turn;
-    double left_over = 0;
-    for (std::size_t k = 0; k < from.size(); ++k) left_over += (whole(from[k]) - to[k]).squaredNorm();
-    left_over = std::sqrt(left_over / std::max<double>(1, static_cast<double>(from.size())));
-    int largest = -1;
-    stance.difference = stance.alignment.difference +
-                        kDropped * dropped_share(stance.alignment.image, kSmallLimb, largest) +
-                        kUneven * unevenness(stance.alignment.image, limbs);
-    stance.score = stance.difference + kResidual * left_over / size_;
-    return stance;
-  }
-
-  /// Nodes of the rig that are mirror images of each other, by the names of their bones.
-  std::vector<std::pair<int, int>> mirrored_nodes() const {
-    std::vector<int> node_at(graph_.points.size(), -1);
-    for (std::size_t n = 0; n < graph_.node_point.size(); ++n)
-      node_at[u(graph_.node_point[n])] = static_cast<int>(n);
-    std::vector<std::pair<int, int>> pairs;
-    const std::vector<int> partner = partner_bones();
-    for (std::size_t b = 0; b < rig_.bones.size(); ++b) {
-      const int other = partner[b];
-      if (other <= static_cast<int>(b) || graph_.head_point[b] < 0 || graph_.head_point[u(other)] < 0)
-        continue;
-      for (const auto& points : {std::pair{graph_.head_point[b], graph_.head_point[u(other)]},
-                                 std::pair{graph_.tail_point[b], graph_.tail_point[u(other)]}}) {
-        const int left = node_at[u(points.first)], right = node_at[u(points.second)];
-        if (left >= 0 && right >= 0 && left != right) pairs.push_back({left, right});
-      }
-    }
-    return pairs;
-  }
-
-  /// How much left and right limbs differ in length, whatever they do: the logarithm of their ratio, on
-  /// average.
-  double unevenness(const std::vector<int>& image, const LimbGraph& limbs) const {
-    const std::vector<double> way = distances_from_head(limbs);
-    double sum = 0;
-    int count = 0;
-    for (const auto& [left, right] : mirrored_) {
-      const int a = image[u(left)], b = image[u(right)];
-      if (a <= 0 || b <= 0) continue;
-      sum += std::abs(std::log(way[u(a)] / way[u(b)]));
-      ++count;
-    }
-    return count > 0 ? sum / count : 0;
-  }
-
-  /// How much of the rig has no limb, by length, chains shorter than `smallest` of the longest way left out.
-  /// `largest` receives the node that ends the longest of them.
-  double dropped_share(const std::vector<int>& image, double smallest, int& largest) const {
-    const std::vector<double> way = distances_from_head(graph_.graph);
-    const double longest = std::max(*std::max_element(way.begin(), way.end()), 1e-12);
-    std::vector<char> passed(image.size(), 0);  // has a place, or lies on the way to one that has
-    for (std::size_t n = image.size(); n-- > 0;) {
-      passed[n] |= image[n] >= 0;
-      if (passed[n] && graph_.graph.nodes[n].arc >= 0)
-        passed[u(graph_.graph.arc(graph_.graph.nodes[n].arc).from)] = 1;
-    }
-    double dropped = 0, all = 0, most = 0;
-    for (std::size_t n = 1; n < image.size(); ++n) {
-      const double length = graph_.graph.length(graph_.graph.nodes[n].arc) / longest;
-      if (length < smallest) continue;
-      all += length;
-      if (passed[n]) continue;
-      dropped += length;
-      if (length > most) {
-        most = length;
-        largest = static_cast<int>(n);
-      }
-    }
-    return all > 0 ? dropped / all : 0;
-  }
-
-  Stance find_stance() {
-    const std::vector<Mat3d> ways = ways_to_stand();
-    bool at_end = true;
-    const auto head_for = [&](const Mat3d& turn) {
-      return options_.head_point ? nearest_vertex(*options_.head_point) : guess_head(turn, at_end);
-    };
-    // As the files stand, looking to any side.
-    const std::uint32_t head = head_for(ways[0]);
-    // A head amid the skin, such as on the belly of someone lying, is none, however well the rest fits.
-    bool sure = at_end;
-    Stance best = stand(ways[0], head);
-    for (std::size_t k = 1; k < 4; ++k)
-      if (Stance turned = stand(ways[k], head); turned.score < kOtherFacing * best.score) best = turned;
-    if (sure && best.score < kSureScore) return best;
-    // The other way round, then lying down: with another head.
-    Stance other = best;
-    for (std::size_t k = 0; k < ways.size(); ++k) {
-      if (k == 4 && sure && std::min(other.score, best.score) < kGoodScore) break;
-      if (Stance stance = stand(ways[k], head_for(ways[k])); stance.score < other.score) {
-        other = stance;
-        sure = at_end;
-      }
-    }
-    return other.score < kOtherStance * best.score ? other : best;
-  }
-
   /// Names the bones of a chain of the rig.
   std::string chain_name(int node) const {
     const std::vector<int>& chain = graph_.chains[u(graph_.graph.node(node).arc)];
@@ -378,10 +114,10 @@ class Fitter {
     return first == last ? fmt::format("'{}'", first) : fmt::format("'{}' to '{}'", first, last);
   }
 
-  void refuse_insane(const Stance& stance, const LimbGraph& limbs) const {
+  void refuse_insane(const RigStance& stance, const LimbGraph& limbs) const {
     const std::vector<double> way = distances_from_head(graph_.graph);
     int worst = -1;
-    const double dropped = dropped_share(stance.alignment.image, kSmallLimb, worst);
+    const double dropped = dropped_share(graph_.graph, stance.alignment.image, kSmallLimb, &worst);
     std::size_t ends = 0;
     for (std::size_t n = 1; n < limbs.nodes.size(); ++n) ends += limbs.nodes[n].arcs.empty();
     const char* hint =
@@ -400,8 +136,9 @@ class Fitter {
         const int from = graph_.graph.arc(graph_.graph.node(n).arc).from;
         const int a = stance.alignment.image[u(from)], b = stance.alignment.image[u(n)];
         if (a < 0 || b < 0) continue;
-        const double ratio = std::abs(
-            std::log((mesh_way[u(b)] - mesh_way[u(a)]) / std::max(1e-12, way[u(n)] - way[u(from)]) / size_));
+        const double ratio =
+            std::abs(std::log((mesh_way[u(b)] - mesh_way[u(a)]) / std::max(1e-12, way[u(n)] - way[u(from)]) *
+                              rig_size(graph_) / size_));
         if (ratio > most) {
           most = ratio;
           worst = n;
@@ -415,7 +152,7 @@ class Fitter {
     }
   }
 
-  void count_ignored(const LimbGraph& limbs, const Stance& stance, FitReport& report) const {
+  void count_ignored(const LimbGraph& limbs, const RigStance& stance, FitReport& report) const {
     std::vector<char> used(limbs.nodes.size(), 0);
     for (const int m : stance.alignment.image)
       for (int n = m; n >= 0 && !used[u(n)];
@@ -454,16 +191,9 @@ class Fitter {
     }
   }
 
-  /// Per bone the one on the other side, by its name; itself where it has no side, -1 where there is none.
-  std::vector<int> partner_bones() const {
-    Skeleton names;
-    for (const RigBone& bone : rig_.bones) names.joints.push_back({bone.name, -1, {}, bone.deforms});
-    return mirror_joints(names);
-  }
-
   std::optional<MirrorPlane> symmetrise(LimbPlacement& placement, const OrientedSurface& flesh) const {
     std::vector<SymmetricPoints> pairs;
-    const std::vector<int> partner = partner_bones();
+    const std::vector<int> partner = partner_bones(rig_);
     std::vector<char> taken(graph_.points.size(), 0);
     for (std::size_t b = 0; b < rig_.bones.size(); ++b) {
       const int other = partner[b];
@@ -544,11 +274,6 @@ class Fitter {
   BodySurface body_;
   RigGraph graph_;
   double size_ = 1;
-  double graph_seconds_ = 0;
-  std::map<std::uint32_t, LimbGraph> graphs_;  // by head
-  std::map<std::uint32_t, ResolutionLevels> levels_;
-  std::vector<std::uint32_t> ends_;
-  std::vector<std::pair<int, int>> mirrored_;  // nodes of the rig
 };
 
 }  // namespace

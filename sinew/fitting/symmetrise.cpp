@@ -65,4 +65,10 @@ std::optional<MirrorPlane> make_symmetric(const MeshView& mesh, const SurfaceQue
   return plane;
 }
 
+std::vector<int> partner_bones(const ControlRig& rig) {
+  Skeleton names;
+  for (const RigBone& bone : rig.bones) names.joints.push_back({bone.name, -1, {}, bone.deforms});
+  return mirror_joints(names);
+}
+
 }  // namespace sinew

@@ -6,6 +6,7 @@
 
 #include <sinew/geometry/mesh.h>
 #include <sinew/geometry/ray_query.h>
+#include <sinew/skeleton/control_rig.h>
 #include <sinew/skeleton/joint_sides.h>
 
 namespace sinew {
@@ -22,5 +23,9 @@ struct SymmetricPoints {
 /// an asymmetric mesh).
 std::optional<MirrorPlane> make_symmetric(const MeshView& mesh, const SurfaceQuery& surface,
                                           std::span<const SymmetricPoints> pairs, std::vector<Vec3d>& points);
+
+/// Per bone the one on the other side, by its name (skeleton/joint_sides.h): itself where it has no side, -1
+/// where there is none.
+std::vector<int> partner_bones(const ControlRig& rig);
 
 }  // namespace sinew
