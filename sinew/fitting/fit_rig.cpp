@@ -23,9 +23,10 @@ namespace {
 // Differences, scores without what the pose does to them, above this mean that there is no sane match: those
 // of sane ones are 0.4 to 1.5, of a biped in a cat and a cat in a man 1.8 and 1.9.
 constexpr double kWorstDifference = 1.62;
-// Where a limb longer than the first share of the longest way is missing, forks of the rig as near to each
-// other as the second are tried as one, and taken so if the difference is below the third.
-constexpr double kLargeLimb = 0.2, kFarForks = 0.22, kGoodDifference = 1.2;
+// Where a limb longer than the first share of the longest way is missing, or the score is above the second,
+// forks of the rig as near to each other as the third are tried as one, and taken so if the difference is
+// below the fourth and better by the last factor.
+constexpr double kLargeLimb = 0.2, kDoubtful = 1.6, kFarForks = 0.22, kGoodDifference = 1.2, kBetter = 0.8;
 // Chains that make up more than this share of the rig may not be dropped.
 constexpr double kMostDropped = 0.45;
 // Of the points of a limb that is not in the mesh, this share must lie in flesh for it to be carried along.
@@ -59,11 +60,11 @@ class Fitter {
     size_ = mesh_size(body_.view());
     MeshGraphs meshes(body_.view(), options_.graph);
     RigStance stance = find_stance(rig_, graph_, meshes, options_.head_point);
-    if (dropped_share(graph_.graph, stance.alignment.image, kLargeLimb) > 0) {
+    if (dropped_share(graph_.graph, stance.alignment.image, kLargeLimb) > 0 || stance.score > kDoubtful) {
       // Legs that part from the trunk one close after the other may do so in another order than in the rig.
       RigGraph merged = rig_graph(rig_, head_bone, kFarForks);
       RigStance other = find_stance(rig_, merged, meshes, options_.head_point);
-      if (other.difference < std::min(stance.difference, kGoodDifference)) {
+      if (other.difference < std::min(kBetter * stance.difference, kGoodDifference)) {
         graph_ = std::move(merged);
         stance = std::move(other);
       }
