@@ -24,6 +24,8 @@ constexpr double kGoesOn = 0.72;
 constexpr double kSideways = 0.9;
 // Joints whose chains are this far apart, as a share of what is enough, may be where a limb starts.
 constexpr double kNearlyApart = 0.85;
+// A chain that turns by more than this is bent, radians.
+constexpr double kBent = 0.6;
 // Standard deviations: of the logarithm of a limb's length over what the whole character's size would make
 // it, and of where a chain comes out of the flesh per length that it goes inside.
 constexpr double kUsualProportion = 0.25;
@@ -239,7 +241,8 @@ class Placer {
                                    std::max(0.0, 0.5 * way.length() - start.radius));
     limb.parts_mesh = on + back * start.direction;
     const double guess = apart + web * start.radius / scale_;
-    const bool sure = meant < limb.chain.size();
+    // A limb that bends at its next joint may show from there on only, as a cat's forearm does.
+    const bool sure = meant < limb.chain.size() && bend_behind(chain, guess) < kBent;
     const double doubt =
         (sure ? 1.0 : 1.5) * start.radius / scale_ + (sure ? 0.5 : 1.0) * kInsideDoubt * apart;
     start.along = std::clamp(balanced(limb, chain, guess, doubt), 0.0, 0.6 * chain.length() + 0.4 * apart);
@@ -253,6 +256,17 @@ class Placer {
       }
     start.known = true;
     limb.parts_rig = chain.at(start.along);
+  }
+
+  /// How much the chain turns at the first joint behind `along`.
+  static double bend_behind(const Polyline& chain, double along) {
+    for (std::size_t k = 1; k + 1 < chain.size(); ++k)
+      if (chain.along(k) > along) {
+        const Vec3d before = chain.point(k) - chain.point(k - 1),
+                    behind = chain.point(k + 1) - chain.point(k);
+        return std::atan2(before.cross(behind).norm(), before.dot(behind));
+      }
+    return 0;
   }
 
   /// Where a chain comes out of the flesh, weighing what its neighbours say (`guess`, give or take `doubt`)

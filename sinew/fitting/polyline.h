@@ -20,6 +20,8 @@ class Polyline {
   }
 
   double length() const { return along_.back(); }
+  std::size_t size() const { return points_.size(); }
+  const Vec3d& point(std::size_t k) const { return points_[k]; }
   /// How far along point k is.
   double along(std::size_t k) const { return along_[k]; }
   /// The point so far along, between the ends.
