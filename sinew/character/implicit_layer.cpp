@@ -8,6 +8,7 @@ namespace {
 
 struct ImplicitState : LayerState {
   TrackingScratch scratch;
+  BoneLiftScratch lift;
 };
 
 }  // namespace
@@ -17,17 +18,22 @@ ImplicitLayer::ImplicitLayer(const Character& character, const ImplicitOptions& 
   const std::vector<Affine3d> identity(character.bindings().size(), Affine3d::Identity());
   tracker_ = std::make_unique<SkinTracker>(MeshView{character.rest(), character.triangles()}, fields.own,
                                            fields.set, character.skin_weights(), identity, options.tracking);
+  lift_ = std::make_unique<BoneLift>(MeshView{character.rest(), character.triangles()}, fields.own, fields.set,
+                                     character.skin_weights(), identity.size(), options.rising);
 }
 
 std::unique_ptr<LayerState> ImplicitLayer::make_state() const {
   auto state = std::make_unique<ImplicitState>();
   state->scratch = tracker_->make_scratch();
+  state->lift = lift_->make_scratch();
   return state;
 }
 
 void ImplicitLayer::deform(const LayerFrame& frame, LayerState* state, std::span<Vec3f> positions) const {
   TrackingScratch& scratch = static_cast<ImplicitState*>(state)->scratch;
-  tracker_->track(frame.posed_from_rest, scratch, positions);
+  const std::span<const Affine3d> posed =
+      lift_->lift(frame.posed_from_rest, static_cast<ImplicitState*>(state)->lift, positions);
+  tracker_->track(posed, scratch, positions);
   if (!frame.room.empty()) tracker_->leave_room(positions, scratch, frame.room);
 }
 

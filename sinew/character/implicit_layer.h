@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include <sinew/tracking/bone_lift.h>
 #include <sinew/character/character.h>
 #include <sinew/character/field_layer.h>
 #include <sinew/character/implicit_options.h>
@@ -20,6 +21,7 @@ class ImplicitLayer : public FieldLayer {
 
  private:
   std::unique_ptr<const SkinTracker> tracker_;
+  std::unique_ptr<const BoneLift> lift_;
 };
 
 std::unique_ptr<LayerOptions> make_implicit_options();

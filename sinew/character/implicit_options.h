@@ -97,6 +97,7 @@ class ImplicitOptions : public LayerOptions {
   std::vector<MuscleChoice> muscles;
   std::string meshes;  ///< pattern of the meshes that make the fields; empty: found out
   TrackingOptions tracking;
+  double rising = 1;  ///< share of the way out that bones inside of other flesh take, see BoneLift
   void visit(FieldVisitor& visitor) override;
 };
 
