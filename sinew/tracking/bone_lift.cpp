@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <cmath>
 
+#include <Eigen/SVD>
+
 #include <sinew/core/parallel.h>
 #include <sinew/core/rotation.h>
 #include <sinew/core/smooth_step.h>
@@ -25,9 +27,9 @@ constexpr float kClearance = 0.4f;   // by so many of its own support radii
 constexpr float kFineEdges = 0.7f;
 constexpr float kCoarseEdges = 1.5f;
 constexpr float kCoarseClearance = 0.9f;
+constexpr double kAxisShare = 0.1;  // of a bone's mean axis in its turn, where it has several tails
 constexpr int kRounds = 5;
 constexpr double kStump = 0.35;  // longest, in support radii
-constexpr float kMostBend = 0.5f;  // of a bone in all, in its lengths: then the one before it comes along
 constexpr float kMostTurn = 0.08f;  // of a bone, radians about
 // Size of the other and all that hangs on it over the own: up to which a bone stays and the other has to
 // move, and from which on it is the one that moves.
@@ -36,6 +38,14 @@ constexpr float kLighter = 1.4f;
 constexpr int kSteps = 16;
 constexpr float kLongestStep = 0.25f;  // in support radii
 constexpr float kLeast = 1e-6f;
+
+/// The rotation nearest to a matrix; never a mirrored one.
+Mat3d nearest_rotation(const Mat3d& matrix) {
+  const Eigen::JacobiSVD<Mat3d> svd(matrix, Eigen::ComputeFullU | Eigen::ComputeFullV);
+  Mat3d u = svd.matrixU();
+  if ((u * svd.matrixV().transpose()).determinant() < 0) u.col(2) = -u.col(2);
+  return u * svd.matrixV().transpose();
+}
 
 }  // namespace
 
@@ -295,22 +305,6 @@ bool BoneLift::rise(bool first, BoneLiftScratch& s) const {
   return any;
 }
 
-void BoneLift::draw_along(BoneLiftScratch& s) const {
-  for (std::size_t i = order_.size(); i-- > 0;) {
-    const std::uint32_t f = order_[i];
-    const std::size_t segments = fields_->fields[f].segments.size();
-    if (segments == 0) continue;
-    Vec3f axis = Vec3f::Zero(), risen = Vec3f::Zero();
-    for (std::size_t k = 0; k < segments; ++k) {
-      const std::uint32_t tail = tail_node(f, k);
-      axis += s.posed_nodes[tail] - s.posed_nodes[f], risen += s.nodes[tail] - s.nodes[f];
-    }
-    const Vec3f apart = (risen - axis) / static_cast<float>(segments);
-    const float length = apart.norm(), longest = kMostBend * axis.norm() / static_cast<float>(segments);
-    if (length > longest) s.nodes[f] += (1 - longest / length) * apart;
-  }
-}
-
 void BoneLift::keep_lengths(BoneLiftScratch& s) const {
   for (const std::uint32_t f : order_)
     for (std::size_t k = 0; k < fields_->fields[f].segments.size(); ++k) {
@@ -338,7 +332,17 @@ void BoneLift::make_transforms(std::span<const Affine3d> posed_from_rest, BoneLi
       const Vec3d along = axis / length;
       const Mat3d stretch =
           Mat3d::Identity() + (risen_length / length - 1) * along * along.transpose();
-      s.lifts[f].linear() = shortest_turn(along, risen_axis / risen_length).toRotationMatrix() * stretch;
+      const Mat3d turn = shortest_turn(along, risen_axis / risen_length).toRotationMatrix();
+      if (segments == 1) {
+        s.lifts[f].linear() = turn * stretch;
+      } else {
+        // Of several tails: the turn that fits all of them best.
+        Mat3d covariance = kAxisShare * axis.squaredNorm() * turn;
+        for (std::size_t k = 0; k < segments; ++k)
+          covariance += (s.nodes[tail_node(f, k)].cast<double>() - risen) *
+                        (s.posed_nodes[tail_node(f, k)].cast<double>() - head).transpose();
+        s.lifts[f].linear() = nearest_rotation(covariance);
+      }
     }
     s.lifts[f].translation() = risen - s.lifts[f].linear() * head;
     s.transforms[fields_->transform[f]] = s.lifts[f] * posed_from_rest[fields_->transform[f]];

@@ -52,7 +52,6 @@ class BoneLift {
     return tail_node_[first_segment_[field] + segment];
   }
   bool rise(bool first, BoneLiftScratch& s) const;
-  void draw_along(BoneLiftScratch& s) const;
   void keep_lengths(BoneLiftScratch& s) const;
   void make_transforms(std::span<const Affine3d> posed_from_rest, BoneLiftScratch& s) const;
   Vec3f way_out(const Sample& sample, const Vec3f& from, float& depth, const BoneLiftScratch& s) const;
