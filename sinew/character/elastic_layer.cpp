@@ -21,6 +21,7 @@ struct ElasticLayerState : LayerState {
   std::vector<Transform> last;     // the pose of the last frame
   std::vector<Transform> between;  // no history from here on
   std::vector<Affine3d> world_from_joint, posed_from_rest;
+  BoneLiftScratch lift;
 
   std::unique_ptr<LayerState> clone() const override { return std::make_unique<ElasticLayerState>(*this); }
 };
@@ -67,6 +68,8 @@ ElasticLayer::ElasticLayer(const Character& character, const ElasticLayerOptions
   elastic_ = std::make_unique<ElasticTracker>(MeshView{character.rest(), character.triangles()}, fields.own,
                                               fields.set, character.skin_weights(), bindings_.size(),
                                               options.tracking, options.elastic, rigidity);
+  lift_ = std::make_unique<BoneLift>(MeshView{character.rest(), character.triangles()}, fields.own, fields.set,
+                                     character.skin_weights(), bindings_.size(), options.rising);
 }
 
 std::unique_ptr<LayerState> ElasticLayer::make_state() const {
@@ -76,6 +79,7 @@ std::unique_ptr<LayerState> ElasticLayer::make_state() const {
   state->between.resize(skeleton_.size());
   state->world_from_joint.resize(skeleton_.size());
   state->posed_from_rest.resize(bindings_.size());
+  state->lift = lift_->make_scratch();
   return state;
 }
 
@@ -97,7 +101,7 @@ void ElasticLayer::deform(const LayerFrame& frame, LayerState* state, std::span<
   auto& s = *static_cast<ElasticLayerState*>(state);
   const std::vector<Transform>& joints = frame.pose.joints;
   if (!s.skin.started) {
-    elastic_->start(frame.posed_from_rest, s.skin, positions);
+    elastic_->start(lift_->lift(frame.posed_from_rest, s.lift, positions), s.skin, positions);
   } else {
     const int steps = steps_between(s.last, joints);
     for (int step = 1; step < steps; ++step) {
@@ -113,9 +117,9 @@ void ElasticLayer::deform(const LayerFrame& frame, LayerState* state, std::span<
                                    ? frame.posed_from_rest[b]
                                    : s.world_from_joint[static_cast<std::size_t>(bindings_[b].joint)] *
                                          bindings_[b].joint_from_rest;
-      elastic_->step(s.posed_from_rest, s.skin, positions);
+      elastic_->step(lift_->lift(s.posed_from_rest, s.lift, {}), s.skin, positions);
     }
-    elastic_->step(frame.posed_from_rest, s.skin, positions);
+    elastic_->step(lift_->lift(frame.posed_from_rest, s.lift, positions), s.skin, positions);
   }
   std::copy(joints.begin(), joints.end(), s.last.begin());
   if (has_morphs_) elastic_->add_morphs(s.skin, frame.rest, positions);

@@ -6,6 +6,7 @@
 #include <sinew/character/character.h>
 #include <sinew/character/field_layer.h>
 #include <sinew/character/implicit_options.h>
+#include <sinew/tracking/bone_lift.h>
 #include <sinew/tracking/elastic_tracker.h>
 
 namespace sinew {
@@ -46,6 +47,7 @@ class ElasticLayer : public FieldLayer {
   std::vector<Binding> bindings_;
   bool has_morphs_ = false;
   std::unique_ptr<const ElasticTracker> elastic_;
+  std::unique_ptr<const BoneLift> lift_;
 };
 
 std::unique_ptr<LayerOptions> make_elastic_options();
