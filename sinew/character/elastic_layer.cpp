@@ -68,8 +68,8 @@ ElasticLayer::ElasticLayer(const Character& character, const ElasticLayerOptions
   elastic_ = std::make_unique<ElasticTracker>(MeshView{character.rest(), character.triangles()}, fields.own,
                                               fields.set, character.skin_weights(), bindings_.size(),
                                               options.tracking, options.elastic, rigidity);
-  lift_ = std::make_unique<BoneLift>(MeshView{character.rest(), character.triangles()}, fields.own, fields.set,
-                                     character.skin_weights(), bindings_.size(), options.rising);
+  lift_ = std::make_unique<BoneLift>(MeshView{character.rest(), character.triangles()}, fields.own,
+                                     fields.set, character.skin_weights(), bindings_.size(), options.rising);
 }
 
 std::unique_ptr<LayerState> ElasticLayer::make_state() const {

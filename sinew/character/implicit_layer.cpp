@@ -18,8 +18,8 @@ ImplicitLayer::ImplicitLayer(const Character& character, const ImplicitOptions& 
   const std::vector<Affine3d> identity(character.bindings().size(), Affine3d::Identity());
   tracker_ = std::make_unique<SkinTracker>(MeshView{character.rest(), character.triangles()}, fields.own,
                                            fields.set, character.skin_weights(), identity, options.tracking);
-  lift_ = std::make_unique<BoneLift>(MeshView{character.rest(), character.triangles()}, fields.own, fields.set,
-                                     character.skin_weights(), identity.size(), options.rising);
+  lift_ = std::make_unique<BoneLift>(MeshView{character.rest(), character.triangles()}, fields.own,
+                                     fields.set, character.skin_weights(), identity.size(), options.rising);
 }
 
 std::unique_ptr<LayerState> ImplicitLayer::make_state() const {

@@ -2,10 +2,10 @@
 
 #include <memory>
 
-#include <sinew/tracking/bone_lift.h>
 #include <sinew/character/character.h>
 #include <sinew/character/field_layer.h>
 #include <sinew/character/implicit_options.h>
+#include <sinew/tracking/bone_lift.h>
 
 namespace sinew {
 

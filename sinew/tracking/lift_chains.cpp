@@ -1,0 +1,205 @@
+#include <sinew/tracking/lift_chains.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace sinew {
+
+namespace {
+
+constexpr double kSpacing = 0.5;  // of samples along a bone, in support radii
+constexpr int kMostSamples = 32;  // of a segment
+constexpr double kStump = 0.35;   // longest, in support radii
+// Of a segment's length: a joint nearer to its tail is the tail.
+constexpr double kSamePlace = 0.05;
+
+std::vector<std::int32_t> parents(const FieldSet& fields) {
+  std::vector<std::int32_t> parent(fields.fields.size(), -1);
+  for (const FieldJoint& joint : fields.joints) parent[joint.child] = static_cast<std::int32_t>(joint.parent);
+  return parent;
+}
+
+std::vector<std::uint32_t> parents_first(std::span<const std::int32_t> parent) {
+  std::vector<std::uint32_t> order;
+  std::vector<std::uint8_t> placed(parent.size(), 0);
+  for (bool more = true; more;) {
+    more = false;
+    for (std::uint32_t f = 0; f < parent.size(); ++f) {
+      if (placed[f] || (parent[f] >= 0 && !placed[static_cast<std::size_t>(parent[f])])) continue;
+      order.push_back(f);
+      placed[f] = 1, more = true;
+    }
+  }
+  return order;
+}
+
+/// What hangs on a bone is carried by it and does not move it; neighbours fold.
+std::vector<std::uint8_t> find_meetings(const FieldSet& fields, std::span<const std::int32_t> parent) {
+  const std::size_t count = fields.fields.size();
+  std::vector<std::uint8_t> meets(count * count, 1);
+  for (std::size_t f = 0; f < count; ++f) {
+    meets[f * count + f] = 0;
+    std::size_t steps = 0;  // so that it ends, whatever the joints say
+    for (std::int32_t above = parent[f]; above >= 0 && steps < count; ++steps) {
+      meets[static_cast<std::size_t>(above) * count + f] = 0;
+      above = parent[static_cast<std::size_t>(above)];
+    }
+  }
+  for (const FieldJoint& joint : fields.joints) meets[joint.child * count + joint.parent] = 0;
+  return meets;
+}
+
+std::vector<float> mean_edges(const MeshView& rest, std::span<const std::int32_t> own, std::size_t fields) {
+  std::vector<double> sum(fields, 0), edges(fields, 0);
+  for (const Triangle& t : rest.triangles)
+    for (std::size_t k = 0; k < 3; ++k) {
+      const std::uint32_t a = t[k], b = t[(k + 1) % 3];
+      if (own[a] < 0) continue;
+      sum[static_cast<std::size_t>(own[a])] += (rest.positions[a] - rest.positions[b]).cast<double>().norm();
+      ++edges[static_cast<std::size_t>(own[a])];
+    }
+  std::vector<float> mean;
+  for (std::size_t f = 0; f < fields; ++f)
+    mean.push_back(edges[f] > 0 ? static_cast<float>(sum[f] / edges[f]) : 0.0f);
+  return mean;
+}
+
+std::vector<float> limb_sizes(const FieldSet& fields, std::span<const std::uint32_t> order,
+                              std::span<const std::int32_t> parent) {
+  std::vector<double> volume(fields.fields.size(), 0);
+  for (std::size_t i = order.size(); i-- > 0;) {
+    const std::uint32_t f = order[i];
+    const BoneField& field = fields.fields[f];
+    double length = field.radius;
+    for (const BoneSegment& segment : field.segments)
+      length += (segment.tail - segment.head).norm() / static_cast<double>(field.segments.size());
+    volume[f] += field.radius * field.radius * length;
+    if (parent[f] >= 0) volume[static_cast<std::size_t>(parent[f])] += volume[f];
+  }
+  std::vector<float> size;
+  for (const double v : volume) size.push_back(static_cast<float>(std::cbrt(v)));
+  return size;
+}
+
+/// Fills in nodes, tails and samples.
+void add_bones(const FieldSet& fields, std::span<const PosedField> rest, LiftChains& chains) {
+  const std::size_t count = fields.fields.size();
+  for (std::size_t f = 0; f < count; ++f) {
+    const BoneField& field = fields.fields[f];
+    chains.rest_nodes.push_back(field.segments.empty() ? Vec3d(Vec3d::Zero()) : field.segments[0].head);
+    chains.node_field.push_back(static_cast<std::uint16_t>(f));
+  }
+  for (std::size_t f = 0; f < count; ++f) {
+    const BoneField& field = fields.fields[f];
+    for (std::size_t k = 0; k < field.segments.size(); ++k) {
+      const BoneSegment& segment = field.segments[k];
+      const Vec3d axis = segment.tail - segment.head;
+      const auto next = static_cast<std::uint32_t>(chains.rest_nodes.size());
+      std::uint32_t tail = next;
+      for (const FieldJoint& joint : fields.joints)
+        if (joint.parent == f && (joint.place - segment.tail).norm() <= kSamePlace * axis.norm())
+          tail = joint.child;
+      if (tail == next) {
+        chains.rest_nodes.push_back(segment.tail);
+        chains.node_field.push_back(static_cast<std::uint16_t>(f));
+      }
+      chains.tails.push_back(tail);
+      const double pieces = std::clamp(std::ceil(axis.norm() / (kSpacing * field.radius)), 1.0,
+                                       static_cast<double>(kMostSamples));
+      for (double piece = 0; piece <= pieces; ++piece) {
+        LiftChains::Sample sample;
+        sample.field = static_cast<std::uint16_t>(f);
+        sample.segment = static_cast<std::uint16_t>(k);
+        sample.along = static_cast<float>(piece / pieces);
+        sample.first_known = static_cast<std::uint32_t>(chains.known.size());
+        const Vec3f at = (segment.head + piece / pieces * axis).cast<float>();
+        for (std::size_t b = 0; b < count; ++b)
+          if (rest[b].usable && rest[b].sample(at).value > kKnownField)
+            chains.known.push_back(static_cast<std::uint16_t>(b));
+        sample.last_known = static_cast<std::uint32_t>(chains.known.size());
+        chains.samples.push_back(sample);
+      }
+    }
+    chains.first_segment.push_back(static_cast<std::uint32_t>(chains.tails.size()));
+    chains.first_sample.push_back(static_cast<std::uint32_t>(chains.samples.size()));
+  }
+}
+
+void find_groups(const FieldSet& fields, std::span<const std::int32_t> parent, LiftChains& chains) {
+  const auto count = static_cast<std::uint32_t>(fields.fields.size());
+  std::vector<std::uint32_t> leader(count);
+  for (std::uint32_t f = 0; f < count; ++f) leader[f] = f;
+  const auto join = [&](std::uint32_t a, std::uint32_t b) {
+    const std::uint32_t from = leader[a], to = leader[b];
+    std::replace(leader.begin(), leader.end(), from, to);
+  };
+  // By half of its samples at least.
+  const auto lies_in = [&](std::uint32_t inner, std::uint32_t outer) {
+    const auto samples = chains.samples_of(inner);
+    const auto inside = std::count_if(samples.begin(), samples.end(), [&](const LiftChains::Sample& s) {
+      return chains.is_known(s, static_cast<std::uint16_t>(outer));
+    });
+    return 2 * static_cast<std::size_t>(inside) >= samples.size();
+  };
+  const auto stump = [&](const BoneField& field) {
+    return std::all_of(field.segments.begin(), field.segments.end(), [&](const BoneSegment& segment) {
+      return (segment.tail - segment.head).norm() < kStump * field.radius;
+    });
+  };
+  for (std::uint32_t f = 0; f < count; ++f) {
+    if (parent[f] < 0) continue;
+    const auto above = static_cast<std::uint32_t>(parent[f]);
+    if (stump(fields.fields[above])) join(f, above);
+    for (std::uint32_t g = 0; g < f; ++g)
+      if (parent[f] == parent[g] && (lies_in(f, g) || lies_in(g, f))) join(f, g);
+  }
+  std::vector<std::int32_t> group_of(count, -1);
+  for (const std::uint32_t f : chains.order) {
+    std::int32_t& group = group_of[leader[f]];
+    if (group < 0) {
+      group = static_cast<std::int32_t>(chains.groups.size());
+      chains.groups.emplace_back();
+    }
+    chains.groups[static_cast<std::size_t>(group)].push_back(f);
+  }
+
+  std::vector<std::vector<std::uint32_t>> below(count);  // nodes that hang on a head
+  for (std::size_t i = chains.order.size(); i-- > 0;) {
+    const std::uint32_t f = chains.order[i];
+    for (const std::uint32_t tail : chains.tails_of(f)) {
+      below[f].push_back(tail);
+      if (tail < count) below[f].insert(below[f].end(), below[tail].begin(), below[tail].end());
+    }
+  }
+  for (const std::vector<std::uint32_t>& group : chains.groups) {
+    std::vector<std::uint32_t> nodes = group;
+    for (const std::uint32_t f : group) nodes.insert(nodes.end(), below[f].begin(), below[f].end());
+    std::sort(nodes.begin(), nodes.end());
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    chains.carried.push_back(std::move(nodes));
+  }
+}
+
+}  // namespace
+
+bool LiftChains::is_known(const Sample& sample, std::uint16_t field) const {
+  const auto first = known.begin() + sample.first_known, last = known.begin() + sample.last_known;
+  return std::find(first, last, field) != last;
+}
+
+LiftChains make_lift_chains(const MeshView& rest, std::span<const std::int32_t> own, const FieldSet& fields,
+                            std::size_t transform_count) {
+  LiftChains chains;
+  const std::vector<std::int32_t> parent = parents(fields);
+  std::vector<PosedField> posed(fields.fields.size());
+  pose_fields(fields, std::vector<Affine3d>(transform_count, Affine3d::Identity()), posed);
+  chains.order = parents_first(parent);
+  chains.meets = find_meetings(fields, parent);
+  chains.edge = mean_edges(rest, own, fields.fields.size());
+  chains.size = limb_sizes(fields, chains.order, parent);
+  add_bones(fields, posed, chains);
+  find_groups(fields, parent, chains);
+  return chains;
+}
+
+}  // namespace sinew
