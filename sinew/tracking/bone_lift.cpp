@@ -35,6 +35,10 @@ constexpr float kLeastGoal = 2 * kKnownField;
 // which on it is the one that moves.
 constexpr float kHeavier = 0.7f;
 constexpr float kLighter = 1.4f;
+// Support radii of the other over its edges: up to which its field means nothing to the mesh, and from which
+// on it is trusted.
+constexpr float kTooCoarse = 1;
+constexpr float kTrusted = 2.5f;
 constexpr float kMostTurn = 0.08f;  // of a bone in a round, in its lengths
 constexpr double kAxisShare = 0.1;  // of a bone's mean axis in its turn, where it has several tails
 constexpr float kNoSlope = 1e-6f;
@@ -168,7 +172,10 @@ Vec3f BoneLift::way_out(const LiftChains::Sample& sample, const Vec3f& from, flo
       const float length = std::min((other.value - goal) / slope, kLongestStep * radius);
       move -= length * length / slope * other.gradient;
       lengths += length;
-      shares += length * smooth_step(kHeavier, kLighter, chains_.size[b] / chains_.size[sample.field]);
+      const float lighter = smooth_step(kHeavier, kLighter, chains_.size[b] / chains_.size[sample.field]);
+      const float trust =
+          smooth_step(kTooCoarse * chains_.edge[b], kTrusted * chains_.edge[b], radius / s.scale[b]);
+      shares += length * lighter * trust;
     }
     if (!(lengths > 0)) break;
     if (step == 0) share = shares / lengths;

@@ -10,6 +10,10 @@ namespace {
 constexpr double kSpacing = 0.5;  // of samples along a bone, in support radii
 constexpr int kMostSamples = 32;  // of a segment
 constexpr double kStump = 0.35;   // longest, in support radii
+constexpr float kTrunk = 1.5f;    // size of a trunk, in those of its limbs
+// Bones lie side by side in the same flesh: field of one at the other, and cosine.
+constexpr float kInside = 0.5f;
+constexpr double kParallel = 0.8;
 // Of a segment's length: a joint nearer to its tail is the tail.
 constexpr double kSamePlace = 0.05;
 
@@ -33,8 +37,10 @@ std::vector<std::uint32_t> parents_first(std::span<const std::int32_t> parent) {
   return order;
 }
 
-/// What hangs on a bone is carried by it and does not move it; neighbours fold.
-std::vector<std::uint8_t> find_meetings(const FieldSet& fields, std::span<const std::int32_t> parent) {
+/// What hangs on a bone is carried by it and does not move it; neighbours fold. The root of a limb slides in
+/// and out of the trunk it hangs on, as shoulder blades and thighs of animals do.
+std::vector<std::uint8_t> find_meetings(const FieldSet& fields, std::span<const std::int32_t> parent,
+                                        std::span<const float> size) {
   const std::size_t count = fields.fields.size();
   std::vector<std::uint8_t> meets(count * count, 1);
   for (std::size_t f = 0; f < count; ++f) {
@@ -46,6 +52,13 @@ std::vector<std::uint8_t> find_meetings(const FieldSet& fields, std::span<const 
     }
   }
   for (const FieldJoint& joint : fields.joints) meets[joint.child * count + joint.parent] = 0;
+  for (std::size_t f = 0; f < count; ++f) {
+    if (parent[f] < 0) continue;
+    const auto above = static_cast<std::size_t>(parent[f]);
+    if (parent[above] >= 0) meets[f * count + static_cast<std::size_t>(parent[above])] = 0;
+    for (std::size_t g = 0; g < count; ++g)
+      if (parent[g] == parent[f] && size[g] > kTrunk * size[f]) meets[f * count + g] = 0;
+  }
   return meets;
 }
 
@@ -125,7 +138,8 @@ void add_bones(const FieldSet& fields, std::span<const PosedField> rest, LiftCha
   }
 }
 
-void find_groups(const FieldSet& fields, std::span<const std::int32_t> parent, LiftChains& chains) {
+void find_groups(const FieldSet& fields, std::span<const PosedField> rest,
+                 std::span<const std::int32_t> parent, LiftChains& chains) {
   const auto count = static_cast<std::uint32_t>(fields.fields.size());
   std::vector<std::uint32_t> leader(count);
   for (std::uint32_t f = 0; f < count; ++f) leader[f] = f;
@@ -133,13 +147,25 @@ void find_groups(const FieldSet& fields, std::span<const std::int32_t> parent, L
     const std::uint32_t from = leader[a], to = leader[b];
     std::replace(leader.begin(), leader.end(), from, to);
   };
+  const auto axis = [&](std::uint32_t f) {
+    Vec3d sum = Vec3d::Zero();
+    for (const BoneSegment& segment : fields.fields[f].segments) sum += segment.tail - segment.head;
+    return sum;
+  };
   // By half of its samples at least.
   const auto lies_in = [&](std::uint32_t inner, std::uint32_t outer) {
     const auto samples = chains.samples_of(inner);
+    const BoneField& field = fields.fields[inner];
     const auto inside = std::count_if(samples.begin(), samples.end(), [&](const LiftChains::Sample& s) {
-      return chains.is_known(s, static_cast<std::uint16_t>(outer));
+      const BoneSegment& segment = field.segments[s.segment];
+      const Vec3d at = segment.head + static_cast<double>(s.along) * (segment.tail - segment.head);
+      return rest[outer].usable && rest[outer].sample(at.cast<float>()).value > kInside;
     });
     return 2 * static_cast<std::size_t>(inside) >= samples.size();
+  };
+  const auto side_by_side = [&](std::uint32_t a, std::uint32_t b) {
+    const Vec3d one = axis(a), other = axis(b);
+    return one.dot(other) > kParallel * one.norm() * other.norm() && (lies_in(a, b) || lies_in(b, a));
   };
   const auto stump = [&](const BoneField& field) {
     return std::all_of(field.segments.begin(), field.segments.end(), [&](const BoneSegment& segment) {
@@ -151,7 +177,7 @@ void find_groups(const FieldSet& fields, std::span<const std::int32_t> parent, L
     const auto above = static_cast<std::uint32_t>(parent[f]);
     if (stump(fields.fields[above])) join(f, above);
     for (std::uint32_t g = 0; g < f; ++g)
-      if (parent[f] == parent[g] && (lies_in(f, g) || lies_in(g, f))) join(f, g);
+      if (parent[f] == parent[g] && side_by_side(f, g)) join(f, g);
   }
   std::vector<std::int32_t> group_of(count, -1);
   for (const std::uint32_t f : chains.order) {
@@ -194,11 +220,11 @@ LiftChains make_lift_chains(const MeshView& rest, std::span<const std::int32_t> 
   std::vector<PosedField> posed(fields.fields.size());
   pose_fields(fields, std::vector<Affine3d>(transform_count, Affine3d::Identity()), posed);
   chains.order = parents_first(parent);
-  chains.meets = find_meetings(fields, parent);
   chains.edge = mean_edges(rest, own, fields.fields.size());
   chains.size = limb_sizes(fields, chains.order, parent);
+  chains.meets = find_meetings(fields, parent, chains.size);
   add_bones(fields, posed, chains);
-  find_groups(fields, parent, chains);
+  find_groups(fields, posed, parent, chains);
   return chains;
 }
 

@@ -28,8 +28,8 @@ struct LiftChains {
   std::vector<Sample> samples;
   std::vector<std::uint16_t> known;
   std::vector<std::uint32_t> order;  ///< of fields, parents first
-  /// Fields that move as one, parents first: bones that leave the same one and lie in each other's flesh at
-  /// rest, as those of a palm, and with them the one they leave where that is but a stump.
+  /// Fields that move as one, parents first: bones that leave the same one and lie side by side in each
+  /// other's flesh at rest, as those of a palm, and with them the one they leave where that is but a stump.
   std::vector<std::vector<std::uint32_t>> groups;
   std::vector<std::vector<std::uint32_t>> carried;  ///< per group, its nodes and all that hang on them
   std::vector<float> size;  ///< per field, of its limb with all that hangs on it: cube root of a volume
