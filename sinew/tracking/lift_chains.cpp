@@ -10,7 +10,7 @@ namespace {
 constexpr double kSpacing = 0.5;  // of samples along a bone, in support radii
 constexpr int kMostSamples = 32;  // of a segment
 constexpr double kStump = 0.35;   // longest, in support radii
-constexpr float kTrunk = 1.5f;    // size of a trunk, in those of its limbs
+constexpr float kTrunk = 1.5f;    // size of a trunk, in those of the limbs beside it
 // Bones lie side by side in the same flesh: field of one at the other, and cosine.
 constexpr float kInside = 0.5f;
 constexpr double kParallel = 0.8;
@@ -40,7 +40,7 @@ std::vector<std::uint32_t> parents_first(std::span<const std::int32_t> parent) {
 /// What hangs on a bone is carried by it and does not move it; neighbours fold. The root of a limb slides in
 /// and out of the trunk it hangs on, as shoulder blades and thighs of animals do.
 std::vector<std::uint8_t> find_meetings(const FieldSet& fields, std::span<const std::int32_t> parent,
-                                        std::span<const float> size) {
+                                        const LiftChains& chains) {
   const std::size_t count = fields.fields.size();
   std::vector<std::uint8_t> meets(count * count, 1);
   for (std::size_t f = 0; f < count; ++f) {
@@ -53,11 +53,13 @@ std::vector<std::uint8_t> find_meetings(const FieldSet& fields, std::span<const 
   }
   for (const FieldJoint& joint : fields.joints) meets[joint.child * count + joint.parent] = 0;
   for (std::size_t f = 0; f < count; ++f) {
-    if (parent[f] < 0) continue;
-    const auto above = static_cast<std::size_t>(parent[f]);
-    if (parent[above] >= 0) meets[f * count + static_cast<std::size_t>(parent[above])] = 0;
+    const auto samples = chains.samples_of(f);
+    if (parent[f] < 0 || samples.empty()) continue;
+    const std::int32_t trunk = parent[static_cast<std::size_t>(parent[f])];
+    if (trunk >= 0 && chains.is_known(samples[0], static_cast<std::uint16_t>(trunk)))
+      meets[f * count + static_cast<std::size_t>(trunk)] = 0;
     for (std::size_t g = 0; g < count; ++g)
-      if (parent[g] == parent[f] && size[g] > kTrunk * size[f]) meets[f * count + g] = 0;
+      if (parent[g] == parent[f] && chains.size[g] > kTrunk * chains.size[f]) meets[f * count + g] = 0;
   }
   return meets;
 }
@@ -222,8 +224,8 @@ LiftChains make_lift_chains(const MeshView& rest, std::span<const std::int32_t> 
   chains.order = parents_first(parent);
   chains.edge = mean_edges(rest, own, fields.fields.size());
   chains.size = limb_sizes(fields, chains.order, parent);
-  chains.meets = find_meetings(fields, parent, chains.size);
   add_bones(fields, posed, chains);
+  chains.meets = find_meetings(fields, parent, chains);
   find_groups(fields, posed, parent, chains);
   return chains;
 }

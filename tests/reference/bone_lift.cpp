@@ -25,6 +25,8 @@ constexpr double kCoarseClearance = 0.9;
 constexpr double kLeastGoal = 0.1;
 constexpr double kHeavier = 0.7;
 constexpr double kLighter = 1.4;
+constexpr double kTooCoarse = 1;
+constexpr double kTrusted = 2.5;
 constexpr double kMostTurn = 0.08;
 constexpr double kAxisShare = 0.1;
 
@@ -128,6 +130,16 @@ class Lifting {
     return std::max(compact_support(clearance * radius(f), radius(b)), kLeastGoal);
   }
 
+  /// Share of a way out of field b that a bone of field f takes: all of it if its limb is much lighter, and
+  /// if b's mesh is fine enough to have a skin.
+  double own_share(std::size_t f, std::size_t b) const {
+    const double heavier = static_cast<double>(chains_.size[b]) / static_cast<double>(chains_.size[f]);
+    const double edge = static_cast<double>(chains_.edge[b]);
+    const double trust =
+        edge > 0 ? smooth_step(kTooCoarse, kTrusted, task_.fields.fields[b].radius / edge) : 1.0;
+    return smooth_step(kHeavier, kLighter, heavier) * trust;
+  }
+
   /// Steps, each the mean of Newton's to the goals of all fields, by their lengths. Of the whole way the
   /// limb's own share is taken, as the first step finds it.
   Vec3d way_out(const LiftChains::Sample& sample, const Vec3d& from, double& depth) const {
@@ -146,9 +158,7 @@ class Lifting {
         const double length = std::min(excess / other.gradient.norm(), kLongestStep * radius(b));
         move -= length * length * other.gradient.normalized();
         lengths += length;
-        const double heavier =
-            static_cast<double>(chains_.size[b]) / static_cast<double>(chains_.size[sample.field]);
-        shares += length * smooth_step(kHeavier, kLighter, heavier);
+        shares += length * own_share(sample.field, b);
       }
       if (!(lengths > 0)) break;
       if (step == 0) share = shares / lengths;

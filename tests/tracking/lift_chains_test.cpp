@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include <gtest/gtest.h>
 
@@ -202,6 +203,23 @@ TEST(LiftChains, BonesOfDifferentParentsAreNoGroup) {
   EXPECT_EQ(chains_of(bones).groups.size(), 2u);
 }
 
+TEST(LiftChains, GroupsLieSideBySideInsideOfEachOthersSkin) {
+  // Skin is at 0.2. A thumb of the same wrist is as near, but points elsewhere.
+  for (const double apart : {0.18, 0.22}) {
+    std::vector<Bone> bones = row(2);
+    bones[1].radius = 0.2;
+    bones.push_back({Vec3d(1, apart, 0), {Vec3d(2, apart, 0)}, 0.2, 0});
+    EXPECT_EQ(chains_of(bones).groups.size(), apart < 0.2 ? 2u : 3u) << apart;
+  }
+  for (const double degrees : {30.0, 45.0}) {  // cosine of the widest is 0.8
+    const double angle = degrees * std::numbers::pi / 180;
+    std::vector<Bone> bones = row(2);
+    bones[1].radius = 2;
+    bones.push_back({Vec3d(1, 0, 0), {Vec3d(1 + std::cos(angle), std::sin(angle), 0)}, 0.2, 0});
+    EXPECT_EQ(chains_of(bones).groups.size(), degrees < 37 ? 2u : 3u) << degrees;
+  }
+}
+
 TEST(LiftChains, AStumpMovesWithWhatLeavesIt) {
   for (const double length : {0.03, 0.04}) {  // a stump is shorter than 0.035
     const std::vector<Bone> bones{{Vec3d(-1, 0, 0), {Vec3d(0, 0, 0)}, 0.1},
@@ -232,24 +250,45 @@ TEST(LiftChains, SeveralTailsCountWithTheirMeanLength) {
 }
 
 TEST(LiftChains, BonesMeetAllButTheirNeighboursAndWhatHangsOnThem) {
-  // 0 - 1 - 2 - 3 in a row, 4 leaves 1 like 2, and 5 is free.
+  // 0 - 1 - 2 - 3 in a row, 4 leaves 1 like 2, and 5 is free. Most flesh is at the tips: there is no trunk.
   std::vector<Bone> bones = row(4);
-  bones.push_back({Vec3d(2, 0, 0), {Vec3d(2, 1, 0)}, 0.1, 1});
+  bones[3].radius = 0.3;
+  bones.push_back({Vec3d(2, 0, 0), {Vec3d(2, 1, 0)}, 0.3, 1});
   bones.push_back({Vec3d(0, 5, 0), {Vec3d(1, 5, 0)}});
   const LiftChains chains = chains_of(bones);
+  using Pairs = std::vector<std::pair<std::size_t, std::size_t>>;
   for (std::size_t f = 0; f < 6; ++f) EXPECT_FALSE(meets(chains, f, f)) << f;
-  for (const auto& [parent, child] : {std::pair(0, 1), std::pair(1, 2), std::pair(2, 3), std::pair(1, 4)}) {
-    EXPECT_FALSE(meets(chains, static_cast<std::size_t>(parent), static_cast<std::size_t>(child)));
-    EXPECT_FALSE(meets(chains, static_cast<std::size_t>(child), static_cast<std::size_t>(parent)));
+  for (const auto& [parent, child] : Pairs{{0, 1}, {1, 2}, {2, 3}, {1, 4}}) {
+    EXPECT_FALSE(meets(chains, parent, child)) << parent << child;
+    EXPECT_FALSE(meets(chains, child, parent)) << parent << child;
   }
   // Not what hangs on it, but what it hangs on.
-  for (const auto& [above, below] : {std::pair(0, 2), std::pair(0, 3), std::pair(1, 3), std::pair(0, 4)}) {
-    EXPECT_FALSE(meets(chains, static_cast<std::size_t>(above), static_cast<std::size_t>(below))) << above;
-    EXPECT_TRUE(meets(chains, static_cast<std::size_t>(below), static_cast<std::size_t>(above))) << above;
+  for (const auto& [above, below] : Pairs{{0, 2}, {0, 3}, {1, 3}, {0, 4}}) {
+    EXPECT_FALSE(meets(chains, above, below)) << above << below;
+    EXPECT_TRUE(meets(chains, below, above)) << above << below;
   }
-  for (const auto& [a, b] : {std::pair(2, 4), std::pair(3, 4), std::pair(0, 5), std::pair(3, 5)}) {
-    EXPECT_TRUE(meets(chains, static_cast<std::size_t>(a), static_cast<std::size_t>(b))) << a << b;
-    EXPECT_TRUE(meets(chains, static_cast<std::size_t>(b), static_cast<std::size_t>(a))) << a << b;
+  for (const auto& [a, b] : Pairs{{2, 4}, {3, 4}, {0, 5}, {3, 5}}) {
+    EXPECT_TRUE(meets(chains, a, b)) << a << b;
+    EXPECT_TRUE(meets(chains, b, a)) << a << b;
+  }
+}
+
+TEST(LiftChains, LimbsSlideInTheTrunkTheyHangOn) {
+  // 2 leaves the same bone as 1 and is larger, 1.33 times or 3.7 times.
+  for (const double radius : {0.15, 0.6}) {
+    std::vector<Bone> bones = row(2);
+    bones.push_back({Vec3d(1, 0, 0), {Vec3d(1, 1, 0)}, radius, 0});
+    const LiftChains chains = chains_of(bones);
+    EXPECT_EQ(meets(chains, 1, 2), radius < 0.2) << radius;
+    EXPECT_TRUE(meets(chains, 2, 1)) << radius;
+  }
+  // Collar bones and blades: 2 hangs on 0 by 1. What hangs on it is no limb's root any more.
+  for (const double radius : {0.12, 0.8}) {
+    std::vector<Bone> bones = row(4);
+    bones[0].radius = radius;
+    const LiftChains chains = chains_of(bones);
+    EXPECT_EQ(meets(chains, 2, 0), radius < 0.2) << radius;
+    EXPECT_TRUE(meets(chains, 3, 0)) << radius;
   }
 }
 
