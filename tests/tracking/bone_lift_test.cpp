@@ -5,7 +5,9 @@
 #include <functional>
 #include <limits>
 #include <numbers>
+#include <random>
 #include <string>
+#include <tuple>
 
 #include <gtest/gtest.h>
 #include <tbb/task_arena.h>
@@ -38,7 +40,7 @@ struct Limb {
   std::vector<Vec3d> tails;
   double radius = kThin;
   int parent = -1;
-  double edge = kFineEdge;  // of its skin, about, and not beyond a third of its radius
+  double edge = 0;  // of its skin, about; 0: fine enough for all
 };
 
 /// Capsules with one field, one transform and one bone each; skin is blended where limbs hang together.
@@ -93,7 +95,8 @@ struct Body {
     for (const Vec3d& t : limb.tails) tail += t / static_cast<double>(limb.tails.size());
     const Vec3d along = (tail - limb.head).normalized();
     const Vec3d side = along.unitOrthogonal(), up = along.cross(side);
-    const double length = (tail - limb.head).norm(), r = limb.radius, edge = std::min(limb.edge, r / 3);
+    const double length = (tail - limb.head).norm(), r = limb.radius;
+    const double edge = limb.edge > 0 ? limb.edge : std::min(kFineEdge, r / 3);
     const int around = std::max(8, static_cast<int>(std::ceil(2 * std::numbers::pi * r / edge)));
     const int cap = around / 4, rows = std::max(1, static_cast<int>(std::ceil(length / edge)));
 
@@ -143,8 +146,8 @@ struct Body {
     }
     for (const Vec3d& t : limb.tails) part.segments.push_back({limb.head, t, false, false, Vec3d::Zero()});
     BoneFieldOptions options;
-    options.samples = 40;
-    options.grid_nodes = 8000;
+    options.samples = 60;
+    options.grid_nodes = 12000;
     fields->fields.push_back(make_bone_field(mesh(), normals, part, options));
     fields->transform.push_back(f);
     if (limb.parent >= 0) fields->joints.push_back({static_cast<std::uint32_t>(limb.parent), f, limb.head});
@@ -152,9 +155,9 @@ struct Body {
 };
 
 /// A thick limb (0) and, 10 m away, a thin one (1), both along x.
-Body thick_and_thin(double edge = kFineEdge) {
-  return Body({{Vec3d(-0.6, 0, 0), {Vec3d(0.6, 0, 0)}, kThick, -1, edge},
-               {Vec3d(-0.3, 10, 0), {Vec3d(0.3, 10, 0)}, kThin, -1, edge}});
+Body thick_and_thin() {
+  return Body(
+      {{Vec3d(-0.6, 0, 0), {Vec3d(0.6, 0, 0)}, kThick}, {Vec3d(-0.3, 10, 0), {Vec3d(0.3, 10, 0)}, kThin}});
 }
 
 /// The thin one at a height over the thick one's bone. Its skin is at kThick.
@@ -227,7 +230,7 @@ TEST(BoneLift, LeavesBonesOutsideOfOtherFlesh) {
 TEST(BoneLift, RowsThatFoldStayAsTheyAre) {
   // Neighbours lie in each other's flesh; tracking folds their skin.
   const Body body = thick_and_row();
-  for (const double degrees : {60.0, 120.0, 170.0})
+  for (const double degrees : {60.0, 90.0, 120.0})
     expect_as_posed(body, row_at(body, 2, degrees), std::to_string(degrees));
 }
 
@@ -272,10 +275,9 @@ TEST(BoneLift, DeepBonesRiseBeyondTheSkin) {
 }
 
 TEST(BoneLift, LiesOnSkinTooCoarseForADent) {
-  // Edges of 0.15 are 1.5 thin radii long: 0.9 of these the bone is above the skin. The thin limb's own skin
-  // is as fine as ever.
+  // Edges of 0.15 are 1.5 thin radii long: 0.9 of these the bone comes to lie above the skin.
   const Body coarse({{Vec3d(-0.6, 0, 0), {Vec3d(0.6, 0, 0)}, 0.5, -1, 0.16},
-                     {Vec3d(-0.3, 10, 0), {Vec3d(0.3, 10, 0)}, kThin, -1, 0.03}});
+                     {Vec3d(-0.3, 10, 0), {Vec3d(0.3, 10, 0)}, kThin}});
   const LiftChains chains = coarse.chains();
   ASSERT_GT(chains.edge[0], 1.5 * kThin);
   ASSERT_LT(chains.edge[0] * 2.5, 0.5);
@@ -286,14 +288,12 @@ TEST(BoneLift, LiesOnSkinTooCoarseForADent) {
 }
 
 TEST(BoneLift, SkinTooCoarseForItsFieldMovesNobody) {
-  // The same limb, once with skin of a few large triangles.
-  for (const double edge : {0.05, 0.09, 0.2}) {
+  // One triangle says how long the edges are; the other vertices are nobody's.
+  for (const double edge : {0.1, 0.31}) {
     Body body = thick_and_thin();
-    for (std::size_t v = 0; v < body.own.size(); ++v)
-      if (body.own[v] == 0) body.own[v] = -1;
-    // One triangle says how long the edges are.
-    for (const Vec3d& corner : {Vec3d(0, 0, 0), Vec3d(1, 0, 0), Vec3d(0.5, 0.8660254, 0)}) {
-      body.positions.push_back((edge * kThick / 0.1 * corner).cast<float>());
+    std::replace(body.own.begin(), body.own.end(), 0, -1);
+    for (const Vec3d& corner : {Vec3d(0, 0, 0), Vec3d(1, 0, 0), Vec3d(0.5, std::sqrt(0.75), 0)}) {
+      body.positions.push_back((edge * corner).cast<float>());
       body.own.push_back(0);
       Influence row[1] = {{0, 1}};
       WeightRepairs repairs;
@@ -301,12 +301,7 @@ TEST(BoneLift, SkinTooCoarseForItsFieldMovesNobody) {
     }
     const auto last = static_cast<std::uint32_t>(body.positions.size());
     body.triangles.push_back({last - 3, last - 2, last - 1});
-    const Lifted lifted = lift(body, thin_at(0.2));
-    if (edge > 0.1) {
-      EXPECT_TRUE(lifted.as_posed) << edge;  // edges of twice the support
-    } else {
-      EXPECT_FALSE(lifted.as_posed) << edge;
-    }
+    EXPECT_EQ(lift(body, thin_at(0.2)).as_posed, edge > kThick) << edge;
   }
 }
 
@@ -320,53 +315,512 @@ TEST(BoneLift, OfEqualLimbsBothMove) {
   EXPECT_GT(high.y(), 0.05);
   EXPECT_LT(low.y(), -0.05);
   EXPECT_NEAR(low.y() + high.y(), 0, 0.15 * high.y());
-  EXPECT_LT((low + high).norm(), 0.2 * high.norm());
+  EXPECT_LT((low + high).norm(), 0.3 * high.norm());
   EXPECT_LT(body.deepest(1, 0, lifted.transforms), body.deepest(1, 0, posed));
 }
 
-TEST(BoneLift, BetweenTwoThickLimbsItComesToRest) {
-  // They overlap by 0.1, but leave each other's bones alone; and so does the thin one, which both press.
-  const Body body({{Vec3d(-0.6, 0, 0), {Vec3d(0.6, 0, 0)}, kThick},
-                   {Vec3d(-0.6, 5, 0), {Vec3d(0.6, 5, 0)}, kThick},
+TEST(BoneLift, BetweenTwoThickLimbsItGoesToWhereBothPressEqually) {
+  // They overlap by 0.2, and leave each other's bones alone.
+  const Body body({{Vec3d(-0.6, 0, 0), {Vec3d(0.6, 0, 0)}, 0.6},
+                   {Vec3d(-0.6, 5, 0), {Vec3d(0.6, 5, 0)}, 0.6},
                    {Vec3d(-0.3, 10, 0), {Vec3d(0.3, 10, 0)}, kThin}});
-  for (const double height : {-0.06, 0.02, 0.07}) {
-    const std::vector<Affine3d> posed{Affine3d(Eigen::Translation3d(0, -0.25, 0)),
-                                      Affine3d(Eigen::Translation3d(0, 0.25 - 5, 0)),
+  for (const double height : {-0.06, 0.04, 0.09}) {
+    const std::vector<Affine3d> posed{Affine3d(Eigen::Translation3d(0, -0.5, 0)),
+                                      Affine3d(Eigen::Translation3d(0, 0.5 - 5, 0)),
                                       Affine3d(Eigen::Translation3d(0, height - 10, 0))};
+    const auto pressures = [&](std::span<const Affine3d> transforms) {
+      const Vec3d middle = transforms[2] * Vec3d(0, 10, 0);
+      return Eigen::Vector2d(body.value(0, transforms, middle), body.value(1, transforms, middle));
+    };
+    ASSERT_GT(std::abs(pressures(posed)[0] - pressures(posed)[1]), 0.1) << height;
     const Lifted lifted = lift(body, posed);
-    ASSERT_FALSE(lifted.as_posed);
-    const Vec3d middle = lifted.transforms[2] * Vec3d(0, 10, 0);
-    const double below = body.value(0, lifted.transforms, middle),
-                 above = body.value(1, lifted.transforms, middle);
-    EXPECT_NEAR(below, above, 0.05) << height;
-    EXPECT_GT(below, 0.55) << height;
-    EXPECT_NEAR(middle.y(), 0, 0.02) << height;
-    EXPECT_GT(std::abs(body.value(0, posed, posed[2] * Vec3d(0, 10, 0)) -
-                       body.value(1, posed, posed[2] * Vec3d(0, 10, 0))),
-              0.05)
-        << height;
-    EXPECT_TRUE(same(lifted.transforms[0], posed[0]));
-    EXPECT_TRUE(same(lifted.transforms[1], posed[1]));
+    ASSERT_FALSE(lifted.as_posed) << height;
+    EXPECT_NEAR(pressures(lifted.transforms)[0], pressures(lifted.transforms)[1], 0.02) << height;
+    // Neither lets it through to its far side.
+    EXPECT_LT(pressures(lifted.transforms).maxCoeff(), 0.65) << height;
+    EXPECT_NEAR((lifted.transforms[2] * Vec3d(0, 10, 0)).y(), 0, 0.01) << height;
+    EXPECT_TRUE(same(lifted.transforms[0], posed[0])) << height;
+    EXPECT_TRUE(same(lifted.transforms[1], posed[1])) << height;
   }
 }
 
 TEST(BoneLift, RowsKeepTheirLengthsAndHangTogether) {
   const Body body = thick_and_row();
-  for (const double degrees : {10.0, 25.0, 40.0}) {
-    const std::vector<Affine3d> posed = row_at(body, 0.38, degrees);
+  for (const double degrees : {20.0, 30.0, 40.0}) {
+    const std::vector<Affine3d> posed = row_at(body, 0.35, degrees);
     const Lifted lifted = lift(body, posed);
     ASSERT_FALSE(lifted.as_posed) << degrees;
-    EXPECT_GT(moved(body, 3, posed, lifted).y(), 0.03) << degrees;
-    EXPECT_LT(body.deepest(3, 0, lifted.transforms), body.deepest(3, 0, posed) - 0.1) << degrees;
+    EXPECT_GT(moved(body, 3, posed, lifted).y(), 0.05) << degrees;
+    EXPECT_LT(body.deepest(3, 0, lifted.transforms), 0.55) << degrees;
     for (std::size_t f = 1; f <= 3; ++f) {
       const Vec3d head = lifted.transforms[f] * body.head(f), tail = lifted.transforms[f] * body.tail(f);
-      EXPECT_NEAR((tail - head).norm(), 0.5, 0.02) << degrees << ' ' << f;
+      EXPECT_NEAR((tail - head).norm(), 0.5, 0.01) << degrees << ' ' << f;
       if (f == 3) continue;
       EXPECT_LT((tail - lifted.transforms[f + 1] * body.head(f + 1)).norm(), 1e-5) << degrees << ' ' << f;
     }
     // What is not in anything stays behind.
-    EXPECT_LT((lifted.transforms[1] * body.head(1) - posed[1] * body.head(1)).norm(), 0.02) << degrees;
+    EXPECT_LT((lifted.transforms[1] * body.head(1) - posed[1] * body.head(1)).norm(), 0.01) << degrees;
   }
+}
+
+TEST(BoneLift, BonesCarryWhatHangsOnThem) {
+  // The middle bone is in the thick limb, the last one beyond it.
+  const Body body = thick_and_row();
+  const Affine3d down(Eigen::Translation3d(0.7, 0.22 - 10, 0));
+  const std::vector<Affine3d> posed{Affine3d::Identity(), down, down, down};
+  const Lifted lifted = lift(body, posed);
+  ASSERT_FALSE(lifted.as_posed);
+  for (const std::size_t f : {2u, 3u}) EXPECT_GT(moved(body, f, posed, lifted).y(), 0.05) << f;
+}
+
+TEST(BoneLift, ShareSaysHowMuchIsTaken) {
+  const Body body = thick_and_thin();
+  const std::vector<Affine3d> posed = thin_at(0.2);
+  EXPECT_TRUE(lift(body, posed, 0).as_posed);
+  EXPECT_TRUE(lift(body, posed, 0).positions == body.skin(posed));
+  double last = 0;
+  for (const double share : {0.1, 0.25, 0.5, 1.0}) {
+    const double rise = moved(body, 1, posed, lift(body, posed, share)).y();
+    EXPECT_GT(rise, last + 0.001) << share;
+    last = rise;
+  }
+}
+
+TEST(BoneLift, WhatABoneLiesInAtRestItDoesNotLeave) {
+  // A limb that begins in the trunk: half of it lies in there at rest.
+  const Body body(
+      {{Vec3d(-0.6, 0, 0), {Vec3d(0.6, 0, 0)}, kThick}, {Vec3d(0, 0.1, 0), {Vec3d(0, 0.9, 0)}, kThin}});
+  const LiftChains chains = body.chains();
+  EXPECT_TRUE(chains.is_known(chains.samples_of(1).front(), 0));
+  EXPECT_FALSE(chains.is_known(chains.samples_of(1).back(), 0));
+  expect_as_posed(body, body.rest(), "at rest");
+  // As deep, in other places of it.
+  for (const double x : {-0.3, 0.2, 0.5})
+    expect_as_posed(body, {Affine3d::Identity(), Affine3d(Eigen::Translation3d(x, 0, 0))}, std::to_string(x));
+  // Its other end does not know the trunk.
+  const std::vector<Affine3d> over{Affine3d::Identity(), turned_about(Vec3d(0, 0.1, 0), 80, Vec3d::UnitZ()) *
+                                                             Eigen::Translation3d(0, -0.3, 0)};
+  EXPECT_FALSE(lift(body, over).as_posed);
+}
+
+TEST(BoneLift, BonesDoNotLeaveWhatHangsOnThem) {
+  // A thin bone with a thick one two joints on: nearly all of its limb's flesh. Folded back, the thick one
+  // covers the thin one, but has its own bone far outside of it.
+  const Body body({{Vec3d(0, 0, 0), {Vec3d(0.5, 0, 0)}, kThin},
+                   {Vec3d(0.5, 0, 0), {Vec3d(1.2, 0, 0)}, kThin, 0},
+                   {Vec3d(1.2, 0, 0), {Vec3d(1.9, 0, 0)}, kThick, 1}});
+  const Affine3d folded = turned_about(body.head(1), 160, Vec3d::UnitZ());
+  const std::vector<Affine3d> posed{Affine3d::Identity(), folded,
+                                    Affine3d(Eigen::Translation3d(folded * body.head(2) - body.head(2)))};
+  ASSERT_EQ(body.deepest(0, 2, body.rest()), 0);
+  ASSERT_GT(body.deepest(0, 2, posed), 0.55);
+  expect_as_posed(body, posed, "folded");
+  // Free, it leaves it.
+  Body loose = body;
+  loose.fields = std::make_shared<FieldSet>(*body.fields);
+  loose.fields->joints.clear();
+  EXPECT_FALSE(lift(loose, posed).as_posed);
+}
+
+TEST(BoneLift, MovesTurnsScalesAndMirrorsWithThePose) {
+  const Body body = thick_and_row();
+  const std::vector<Affine3d> posed = row_at(body, 0.33, 30);
+  const Lifted lifted = lift(body, posed);
+  ASSERT_FALSE(lifted.as_posed);
+  const Affine3d turn(Eigen::AngleAxisd(1.1, Vec3d(1, -2, 3).normalized()));
+  const std::vector<std::pair<std::string, Affine3d>> changes{
+      {"moved", Affine3d(Eigen::Translation3d(3, -2, 5))},
+      {"turned", turn},
+      {"larger", Affine3d(Eigen::Scaling(100.0)) * turn},
+      {"smaller", Affine3d(Eigen::Scaling(0.01)) * turn},
+      {"mirrored", Affine3d(Eigen::Scaling(-1.0, 1.0, 1.0)) * turn}};
+  for (const auto& [name, change] : changes) {
+    std::vector<Affine3d> changed;
+    for (const Affine3d& transform : posed) changed.push_back(change * transform);
+    const Lifted other = lift(body, changed);
+    ASSERT_FALSE(other.as_posed) << name;
+    const double size = std::cbrt(std::abs(change.linear().determinant()));
+    double worst = 0;
+    for (std::size_t f = 0; f < body.size(); ++f)
+      for (const Vec3d& at : {body.head(f), body.tail(f)})
+        worst = std::max(
+            worst, (other.transforms[f] * at - change * (lifted.transforms[f] * at)).norm() / (size * kThin));
+    for (std::size_t v = 0; v < body.positions.size(); ++v)
+      worst = std::max(
+          worst, (other.positions[v].cast<double>() - change * lifted.positions[v].cast<double>()).norm() /
+                     (size * kThin));
+    EXPECT_LT(worst, 5e-5) << name;  // measured: 8e-6 moved, 2e-6 else
+  }
+}
+
+TEST(BoneLift, ScaledBonesCountByTheirPosedSizes) {
+  // A pose that makes both twice as large, by scaling each about its own middle.
+  const Body body = thick_and_thin();
+  const auto twice = [](const Vec3d& middle) {
+    return Affine3d(Eigen::Translation3d(middle) * Eigen::Scaling(2.0) * Eigen::Translation3d(-middle));
+  };
+  const std::vector<Affine3d> posed{twice(Vec3d::Zero()),
+                                    Eigen::Translation3d(0, 0.4 - 10, 0) * twice(Vec3d(0, 10, 0))};
+  const Vec3d small = moved(body, 1, thin_at(0.2), lift(body, thin_at(0.2)));
+  const Vec3d large = moved(body, 1, posed, lift(body, posed));
+  EXPECT_LT((large - 2 * small).norm(), 1e-3 * large.norm());
+}
+
+TEST(BoneLift, NearPosesGiveNearLifts) {
+  const Body body = thick_and_thin();
+  const BoneLift lifter = body.lift();
+  const auto height_of = [&](double height, double along) {
+    const std::vector<Affine3d> posed = thin_at(height);
+    return (lift(lifter, posed).transforms[1] * Vec3d(body.head(1) + along * (body.tail(1) - body.head(1))))
+        .y();
+  };
+  // From outside to a third of the way to the middle.
+  double worst = 0;
+  for (const double along : {0.0, 1.0}) {
+    double last = height_of(0.34, along);
+    for (double height = 0.339; height > 0.1; height -= 1e-3) {
+      const double now = height_of(height, along);
+      worst = std::max(worst, std::abs(now - last));
+      last = now;
+    }
+  }
+  EXPECT_LT(worst, 1.5e-3);  // measured: 1.03e-3
+}
+
+TEST(BoneLift, SkinGoesWithItsBones) {
+  Body body = thick_and_row();
+  const std::vector<Affine3d> posed = row_at(body, 0.33, 30);
+  for (std::size_t v = 0; v < body.own.size(); v += 5) body.own[v] = -1;
+  const std::vector<Vec3f> before = body.skin(posed);
+  const Lifted lifted = lift(body, posed);
+  ASSERT_FALSE(lifted.as_posed);
+  const std::vector<Vec3f> blended = body.skin(lifted.transforms);
+  std::size_t whole = 0, shared = 0;
+  for (std::size_t v = 0; v < before.size(); ++v) {
+    if (v % 5 == 0) {
+      ASSERT_TRUE(lifted.positions[v] == before[v]) << v;  // nobody's
+      continue;
+    }
+    if (body.weights.row_size(v) == 1) {
+      ++whole;
+      ASSERT_LT((lifted.positions[v] - blended[v]).norm(), 1e-5f) << v;
+    } else {
+      ++shared;
+      ASSERT_LT((lifted.positions[v] - blended[v]).norm(), 0.1f * static_cast<float>(kThin)) << v;
+    }
+  }
+  EXPECT_GT(whole, 100u);
+  EXPECT_GT(shared, 100u);
+  // Without skin bones rise all the same.
+  const Lifted bare = lift(body.lift(), posed, {});
+  for (std::size_t f = 0; f < body.size(); ++f)
+    EXPECT_TRUE(same(bare.transforms[f], lifted.transforms[f])) << f;
+}
+
+TEST(BoneLift, JointsWithoutAFieldGoWithTheVertexOwn) {
+  Body body = thick_and_thin();
+  std::vector<Affine3d> posed = thin_at(0.2);
+  const Lifted whole = lift(body, posed);
+  for (std::uint32_t& joint : body.weights.joints)
+    if (joint == 1) joint = 2;
+  posed.push_back(posed[1]);
+  const BoneLift lifter(body.mesh(), body.own, body.fields, body.weights, 3, 1);
+  const Lifted twisted = lift(lifter, posed, body.skin(posed));
+  EXPECT_FALSE(twisted.as_posed);
+  EXPECT_TRUE(twisted.positions == whole.positions);
+  EXPECT_TRUE(same(twisted.transforms[2], posed[2]));
+}
+
+TEST(BoneLift, HasNoHistoryAndItsScratchDoesNotGrow) {
+  const Body body = thick_and_row();
+  const BoneLift lifter = body.lift();
+  BoneLiftScratch scratch = lifter.make_scratch();
+  const auto capacities = [&] {
+    return std::vector<std::size_t>{scratch.posed.capacity(),       scratch.scale.capacity(),
+                                    scratch.posed_nodes.capacity(), scratch.nodes.capacity(),
+                                    scratch.depth.capacity(),       scratch.present.capacity(),
+                                    scratch.lifts.capacity(),       scratch.transforms.capacity()};
+  };
+  const std::vector<std::size_t> before = capacities();
+  for (const double degrees : {40.0, 25.0, 0.0, 30.0}) {
+    const std::vector<Affine3d> posed = row_at(body, 0.33, degrees);
+    std::vector<Vec3f> positions = body.skin(posed);
+    const auto lifted = lifter.lift(posed, scratch, positions);
+    const Lifted fresh = lift(lifter, posed, body.skin(posed));
+    EXPECT_TRUE(positions == fresh.positions) << degrees;
+    for (std::size_t f = 0; f < body.size(); ++f)
+      EXPECT_TRUE(same(lifted[f], fresh.transforms[f])) << degrees;
+  }
+  EXPECT_EQ(capacities(), before);
+}
+
+TEST(BoneLift, SameBitsWithAnyNumberOfThreads) {
+  const Body body = thick_and_row();
+  const BoneLift lifter = body.lift();
+  const std::vector<Affine3d> posed = row_at(body, 0.33, 30);
+  Lifted one, two;
+  tbb::task_arena(1).execute([&] { one = lift(lifter, posed, body.skin(posed)); });
+  tbb::task_arena(2).execute([&] { two = lift(lifter, posed, body.skin(posed)); });
+  ASSERT_FALSE(one.as_posed);
+  EXPECT_TRUE(one.positions == two.positions);
+  for (std::size_t f = 0; f < body.size(); ++f) EXPECT_TRUE(same(one.transforms[f], two.transforms[f])) << f;
+}
+
+TEST(BoneLift, AbsurdTransformsGiveFiniteBones) {
+  const Body body = thick_and_row();
+  Affine3d flat = Affine3d::Identity(), none = Affine3d::Identity();
+  flat.linear().col(1).setZero();
+  none.linear().setZero();
+  const Affine3d tiny(Eigen::Scaling(1e-14)), huge(Eigen::Scaling(1e14));
+  const Affine3d far(Eigen::Translation3d(1e14, -1e14, 1e14));
+  for (const Affine3d& absurd : {flat, none, tiny, huge, far, Affine3d(far * flat), Affine3d(far * huge)})
+    for (std::size_t mask = 1; mask < 16; ++mask) {
+      std::vector<Affine3d> posed = row_at(body, 0.33, 30);
+      for (std::size_t f = 0; f < 4; ++f)
+        if (mask >> f & 1) posed[f] = absurd * posed[f];
+      const Lifted lifted = lift(body, posed);
+      for (std::size_t f = 0; f < 4; ++f) ASSERT_TRUE(lifted.transforms[f].matrix().allFinite()) << mask << f;
+      for (const Vec3f& p : lifted.positions) ASSERT_TRUE(p.allFinite()) << mask;
+    }
+}
+
+TEST(BoneLift, WhatIsNotFiniteStaysAndHurtsNobody) {
+  // A third limb, free of the others.
+  const Body body({{Vec3d(-0.6, 0, 0), {Vec3d(0.6, 0, 0)}, kThick},
+                   {Vec3d(-0.3, 10, 0), {Vec3d(0.3, 10, 0)}, kThin},
+                   {Vec3d(-0.3, 20, 0), {Vec3d(0.3, 20, 0)}, kThin}});
+  std::vector<Affine3d> posed = thin_at(0.2);
+  posed.push_back(Affine3d::Identity());
+  const Lifted sound = lift(body, posed);
+  for (const double bad : {std::nan(""), std::numeric_limits<double>::infinity()}) {
+    Affine3d shifted = Affine3d::Identity(), bent = Affine3d::Identity();
+    shifted.translation().y() = bad;
+    bent.linear()(1, 2) = bad;
+    for (const Affine3d& transform : {shifted, bent}) {
+      posed[2] = transform;
+      std::vector<Vec3f> positions = body.skin(posed);
+      positions[0].x() = std::nanf("");
+      const Lifted lifted = lift(body.lift(), posed, positions);
+      for (const std::size_t f : {0u, 1u}) EXPECT_TRUE(same(lifted.transforms[f], sound.transforms[f]));
+      for (std::size_t v = 1; v < positions.size(); ++v)
+        ASSERT_TRUE(body.own[v] == 2 || lifted.positions[v] == sound.positions[v]) << v;
+      EXPECT_TRUE(std::isnan(lifted.positions[0].x()));
+    }
+  }
+}
+
+std::string message_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(BoneLift, SizesAndNumbersMustHold) {
+  const Body body = thick_and_thin();
+  using Change = std::function<void(Body&, std::size_t&)>;
+  const auto message = [&](const Change& change) {
+    Body changed = body;
+    changed.fields = std::make_shared<FieldSet>(*body.fields);
+    std::size_t transforms = 2;
+    change(changed, transforms);
+    return message_of(
+        [&] { BoneLift(changed.mesh(), changed.own, changed.fields, changed.weights, transforms, 1); });
+  };
+  EXPECT_EQ(message([](Body&, std::size_t&) {}), "");
+  const std::string sizes = message([](Body& b, std::size_t&) { b.own.pop_back(); });
+  EXPECT_NE(sizes.find("own field and weights for each of " + std::to_string(body.positions.size())),
+            std::string::npos)
+      << sizes;
+  EXPECT_EQ(message([](Body& b, std::size_t&) { b.weights = {}; }), sizes);
+  EXPECT_NE(message([](Body& b, std::size_t&) { b.own[3] = 2; }).find("own field 2 of 2"), std::string::npos);
+  EXPECT_NE(message([](Body& b, std::size_t&) { b.weights.joints[5] = 7; }).find("joint 7 of 2"),
+            std::string::npos);
+  EXPECT_NE(message([](Body& b, std::size_t&) { b.fields->transform[1] = 4; }).find("transform 4 of 2"),
+            std::string::npos);
+  EXPECT_NE(message([](Body&, std::size_t& transforms) { transforms = 1; }), "");
+}
+
+// The twin.
+
+// What rounding makes of a lift, in support radii of the thinnest limb. Measured in 80 poses: 4e-5 at most.
+constexpr double kRounding = 3e-4;
+
+/// How far the two are apart, in support radii of the thinnest limb, and the farthest that the twin moves.
+struct Difference {
+  double worst = 0;
+  double farthest = 0;
+  bool as_posed = false, twin_as_posed = false;
+};
+
+struct Subject {
+  MeshView mesh;
+  std::span<const std::int32_t> own;
+  std::shared_ptr<const FieldSet> fields;
+  const SkinWeights& weights;
+};
+
+Difference compare(const Subject& subject, const std::vector<Affine3d>& posed,
+                   const std::vector<Vec3f>& start, FieldValues values, double share = 1) {
+  const LiftChains chains = make_lift_chains(subject.mesh, subject.own, *subject.fields, posed.size());
+  const reference::LiftTask task{*subject.fields, chains, subject.own, subject.weights, share, values};
+  std::vector<Vec3d> twin_start;
+  for (const Vec3f& p : start) twin_start.push_back(p.cast<double>());
+  const reference::LiftedBones twin = reference::lift_bones(task, posed, twin_start);
+  const Lifted lifted =
+      lift(BoneLift(subject.mesh, subject.own, subject.fields, subject.weights, posed.size(), share), posed,
+           start);
+
+  Difference result;
+  result.as_posed = lifted.as_posed;
+  result.twin_as_posed = !twin.any;
+  double radius = std::numeric_limits<double>::infinity();
+  for (const BoneField& field : subject.fields->fields) radius = std::min(radius, field.radius);
+  for (std::size_t v = 0; v < start.size(); ++v) {
+    result.worst =
+        std::max(result.worst, (lifted.positions[v].cast<double>() - twin.positions[v]).norm() / radius);
+    result.farthest = std::max(result.farthest, (twin.positions[v] - twin_start[v]).norm() / radius);
+  }
+  for (std::size_t f = 0; f < subject.fields->fields.size(); ++f)
+    for (const BoneSegment& segment : subject.fields->fields[f].segments)
+      for (const Vec3d& at : {segment.head, segment.tail}) {
+        const std::uint32_t t = subject.fields->transform[f];
+        result.worst =
+            std::max(result.worst, (lifted.transforms[t] * at - twin.transforms[t] * at).norm() / radius);
+      }
+  return result;
+}
+
+/// A thick limb (0), a medium one (1), and a forearm (2) with the two bones of a palm (3, 4), and a finger on
+/// each (5, 6). The first is so coarse that others lie more on it than in it, the second one moves them less.
+Body arm_and_limbs() {
+  return Body({{Vec3d(-0.6, 0, 0), {Vec3d(0.6, 0, 0)}, kThick, -1, 0.08},
+               {Vec3d(0, 5, -0.4), {Vec3d(0, 5, 0.4)}, 0.15, -1, 0.075},
+               {Vec3d(-0.7, 10, 0), {Vec3d(0, 10, -0.04), Vec3d(0, 10, 0.04)}, kThin},
+               {Vec3d(0, 10, -0.04), {Vec3d(0.4, 10, -0.06)}, kThin, 2},
+               {Vec3d(0, 10, 0.04), {Vec3d(0.4, 10, 0.06)}, kThin, 2},
+               {Vec3d(0.4, 10, -0.06), {Vec3d(0.8, 10, -0.2)}, 0.07, 3},
+               {Vec3d(0.4, 10, 0.06), {Vec3d(0.8, 10, 0.2)}, 0.07, 4}});
+}
+
+/// Limbs across each other, the hand somewhere on them, fingers bent, by numbers from -1 to 1.
+std::vector<Affine3d> arm_pose(const Body& body, const std::function<double()>& number) {
+  std::vector<Affine3d> posed(7, Affine3d::Identity());
+  posed[1] = Eigen::Translation3d(0.3 * number(), 0.32 + 0.1 * number() - 5, 0.2 * number()) *
+             turned_about(Vec3d(0, 5, 0), 40 * number(), Vec3d::UnitY());
+  posed[2] = Eigen::Translation3d(-0.2 + 0.3 * number(), 0.27 + 0.1 * number() - 10, 0.2 * number()) *
+             turned_about(Vec3d(0, 10, 0), 30 * number(), Vec3d(number(), number(), 1));
+  posed[3] = posed[4] = posed[2] * turned_about(Vec3d(0, 10, 0), 30 * number(), Vec3d::UnitZ());
+  for (const std::size_t finger : {5u, 6u})
+    posed[finger] = posed[finger - 2] * turned_about(body.head(finger), 30 + 40 * number(), -Vec3d::UnitZ());
+  return posed;
+}
+
+Subject subject_of(const Body& body) {
+  return {body.mesh(), body.own, body.fields, body.weights};
+}
+
+class Numbers {
+ public:
+  double operator()() { return uniform_(random_); }
+
+ private:
+  std::mt19937 random_{5};
+  std::uniform_real_distribution<double> uniform_{-1, 1};
+};
+
+TEST(BoneLiftTwin, LimbsOfAllSizes) {
+  const Body body = arm_and_limbs();
+  Numbers numbers;
+  for (int k = 0; k < (test::kSanitized ? 8 : 60); ++k) {
+    const std::vector<Affine3d> posed = arm_pose(body, std::ref(numbers));
+    const double share = k % 4 == 0 ? 0.6 : 1;
+    const Difference d = compare(subject_of(body), posed, body.skin(posed), FieldValues::grid, share);
+    EXPECT_LT(d.worst, kRounding) << k;
+    EXPECT_GT(d.farthest, 0.1) << k;
+  }
+}
+
+TEST(BoneLiftTwin, StretchedAndMirroredLimbs) {
+  const Body body = arm_and_limbs();
+  const Affine3d wider =
+      Eigen::Translation3d(0, 10, 0) * Eigen::Scaling(1.0, 1.3, 1.3) * Eigen::Translation3d(0, -10, 0);
+  Numbers numbers;
+  for (int k = 0; k < (test::kSanitized ? 4 : 20); ++k) {
+    std::vector<Affine3d> posed = arm_pose(body, std::ref(numbers));
+    posed[0] = posed[0] * Eigen::Scaling(1.0, 1.2, 0.9);
+    posed[1] = Affine3d(Eigen::Scaling(1.1)) * posed[1] * Eigen::Scaling(1.0, 1.0, k % 2 == 0 ? -1.0 : 1.0);
+    for (std::size_t f = 2; f < 7; ++f) posed[f] = posed[f] * wider;
+    const Difference d = compare(subject_of(body), posed, body.skin(posed), FieldValues::grid);
+    EXPECT_LT(d.worst, kRounding) << k;
+    EXPECT_GT(d.farthest, 0.1) << k;
+  }
+}
+
+TEST(BoneLiftTwin, ExactFieldsPutLimbsNearby) {
+  // The grids follow the fields to about a hundredth, and more so in the middle of limbs. Measured: 0.09
+  // radii in the mean of the poses, 0.67 in the worst one.
+  const Body body = arm_and_limbs();
+  Numbers numbers;
+  double sum = 0;
+  const int poses = test::kSanitized ? 5 : 40;
+  for (int k = 0; k < poses; ++k) {
+    const std::vector<Affine3d> posed = arm_pose(body, std::ref(numbers));
+    const Difference d = compare(subject_of(body), posed, body.skin(posed), FieldValues::exact);
+    sum += d.worst;
+    EXPECT_LT(d.worst, 1.2) << k;
+    EXPECT_GT(d.worst, 1e-4) << k;
+  }
+  EXPECT_LT(sum / poses, 0.2);
+}
+
+/// All clips of a character, at a share of their times.
+void compare_clips(const Scene& scene, double time, FieldValues values, double tolerance, int least_lifted) {
+  const Recipe recipe = parse_recipe(R"({"normals": false, "layers": ["lbs"]})", "test");
+  const auto character = Character::make(scene, recipe);
+  ImplicitOptions coarse;
+  coarse.field.samples = 30;
+  coarse.field.grid_nodes = 4000;
+  const CharacterFields fields = make_character_fields(*character, coarse);
+  const Subject subject{
+      {character->rest(), character->triangles()}, fields.own, fields.set, character->skin_weights()};
+  Performer performer(character);
+  int lifted = 0;
+  for (const Clip& clip : scene.clips) {
+    Pose pose = character->rest_pose();
+    sample_clip(clip, time * clip.duration(), pose);
+    performer.perform(pose);
+    const std::vector<Affine3d> posed(performer.posed_from_rest().begin(), performer.posed_from_rest().end());
+    const std::vector<Vec3f> start(performer.welded_positions().begin(), performer.welded_positions().end());
+    const Difference d = compare(subject, posed, start, values);
+    EXPECT_LT(d.worst, tolerance) << clip.name;
+    EXPECT_EQ(d.as_posed, d.twin_as_posed) << clip.name;
+    lifted += !d.as_posed;
+  }
+  EXPECT_GE(lifted, least_lifted);
+}
+
+TEST(BoneLiftTwin, Models) {
+  if (test::kSanitized) GTEST_SKIP() << "making the models takes too long";
+  // Measured: 4e-5 radii of the thinnest finger, but 3e-3 in the mannequin's crouch; with exact fields 0.24.
+  for (const auto& [name, vertices, tolerance] :
+       {std::tuple("hand", 800, 3e-4), std::tuple("mannequin", 6500, 2e-2)}) {
+    ModelOptions size;
+    size.vertices = static_cast<std::size_t>(vertices);
+    const BuiltModel model = make_model(name, size);
+    compare_clips(model.scene, 1, FieldValues::grid, tolerance, 2);
+    if (name == std::string("hand")) compare_clips(model.scene, 0.9, FieldValues::exact, 0.5, 2);
+  }
+}
+
+TEST(BoneLiftTwin, Human) {
+  if (test::kSanitized) GTEST_SKIP() << "the twin takes too long";
+  const auto path = test::asset("human.glb");
+  if (!path) GTEST_SKIP() << test::missing_asset("human.glb");
+  // Measured: 7e-4 radii of the thinnest finger in its bend, 5e-5 in its crouch, which moves 19 of them.
+  compare_clips(read_gltf(*path), 1, FieldValues::grid, 5e-3, 2);
 }
 
 }  // namespace

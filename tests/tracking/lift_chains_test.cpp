@@ -282,13 +282,15 @@ TEST(LiftChains, LimbsSlideInTheTrunkTheyHangOn) {
     EXPECT_EQ(meets(chains, 1, 2), radius < 0.2) << radius;
     EXPECT_TRUE(meets(chains, 2, 1)) << radius;
   }
-  // Collar bones and blades: 2 hangs on 0 by 1. What hangs on it is no limb's root any more.
-  for (const double radius : {0.12, 0.8}) {
-    std::vector<Bone> bones = row(4);
-    bones[0].radius = radius;
-    const LiftChains chains = chains_of(bones);
-    EXPECT_EQ(meets(chains, 2, 0), radius < 0.2) << radius;
-    EXPECT_TRUE(meets(chains, 3, 0)) << radius;
+  // Collar bones: 2 hangs on 0 by 1, and begins in its flesh, which ends 0.2 behind it, or beyond. What
+  // hangs on 2 is no limb's root any more.
+  for (const double length : {0.12, 0.5}) {
+    const LiftChains chains = chains_of({{Vec3d(-1, 0, 0), {Vec3d(0, 0, 0)}, 0.1},
+                                         {Vec3d(0, 0, 0), {Vec3d(length, 0, 0)}, 0.1, 0},
+                                         {Vec3d(length, 0, 0), {Vec3d(1, 0, 0)}, 0.1, 1},
+                                         {Vec3d(1, 0, 0), {Vec3d(2, 0, 0)}, 0.1, 2}});
+    EXPECT_EQ(meets(chains, 2, 0), length > 0.2) << length;
+    EXPECT_TRUE(meets(chains, 3, 0)) << length;
   }
 }
 
