@@ -182,7 +182,10 @@ class FieldsView {
  public:
   /// The character must have such a layer, and outlive this. `solids`: to be drawn with render_solids().
   FieldsView(const Character& character, bool solids)
-      : character_(character), set_(find_field_layer(character)->fields()), posed_(set_.fields.size()) {
+      : character_(character),
+        layer_(*find_field_layer(character, &number_)),
+        set_(layer_.fields()),
+        posed_(set_.fields.size()) {
     if (!solids) return;
     skin_ = std::make_unique<DrawnSurface>(MeshView{character.rest(), character.triangles()});
     std::vector<DrawnField> drawn;
@@ -200,7 +203,7 @@ class FieldsView {
   /// The composed field of the performer's last frame, painted in a plane.
   Image render_slice(const CharacterPicture& picture, const Performer& performer, const AxisPlane& plane,
                      const Camera& camera, const ClayOptions& clay, const Pose* skeleton_pose) {
-    pose_fields(set_, performer.posed_from_rest(), posed_);
+    pose_fields(set_, layer_.carried_fields(*performer.layer_state(number_)), posed_);
     const FieldFunction field = [this](const Vec3d& at) {
       return double{sample(set_, posed_, at.cast<float>()).value};
     };
@@ -215,8 +218,8 @@ class FieldsView {
   Image render_solids(const Performer& performer, const Camera& camera, const ClayOptions& clay,
                       const Pose* skeleton_pose) const {
     std::vector<Affine3d> moved;
-    for (const std::uint32_t transform : set_.transform)
-      moved.push_back(performer.posed_from_rest()[transform]);
+    const std::span<const Affine3d> carried = layer_.carried_fields(*performer.layer_state(number_));
+    for (const std::uint32_t transform : set_.transform) moved.push_back(carried[transform]);
     ClayOptions options = clay;
     options.ghost.surface = skin_.get();
     options.ghost.positions = performer.welded_positions();
@@ -242,6 +245,8 @@ class FieldsView {
   }
 
   const Character& character_;
+  std::size_t number_ = 0;  // of the layer
+  const FieldLayer& layer_;
   const FieldSet& set_;
   std::vector<PosedField> posed_;
   std::unique_ptr<DrawnSurface> skin_;

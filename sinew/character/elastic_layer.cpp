@@ -22,6 +22,7 @@ struct ElasticLayerState : LayerState {
   std::vector<Transform> between;  // no history from here on
   std::vector<Affine3d> world_from_joint, posed_from_rest;
   BoneLiftScratch lift;
+  std::vector<Affine3d> carried;  // of the last frame
 
   std::unique_ptr<LayerState> clone() const override { return std::make_unique<ElasticLayerState>(*this); }
 };
@@ -80,6 +81,7 @@ std::unique_ptr<LayerState> ElasticLayer::make_state() const {
   state->world_from_joint.resize(skeleton_.size());
   state->posed_from_rest.resize(bindings_.size());
   state->lift = lift_->make_scratch();
+  state->carried = state->lift.transforms;
   return state;
 }
 
@@ -100,8 +102,10 @@ int ElasticLayer::steps_between(std::span<const Transform> from, std::span<const
 void ElasticLayer::deform(const LayerFrame& frame, LayerState* state, std::span<Vec3f> positions) const {
   auto& s = *static_cast<ElasticLayerState*>(state);
   const std::vector<Transform>& joints = frame.pose.joints;
+  std::span<const Affine3d> posed;
   if (!s.skin.started) {
-    elastic_->start(lift_->lift(frame.posed_from_rest, s.lift, positions), s.skin, positions);
+    posed = lift_->lift(frame.posed_from_rest, s.lift, positions);
+    elastic_->start(posed, s.skin, positions);
   } else {
     const int steps = steps_between(s.last, joints);
     for (int step = 1; step < steps; ++step) {
@@ -119,15 +123,21 @@ void ElasticLayer::deform(const LayerFrame& frame, LayerState* state, std::span<
                                          bindings_[b].joint_from_rest;
       elastic_->step(lift_->lift(s.posed_from_rest, s.lift, {}), s.skin, positions);
     }
-    elastic_->step(lift_->lift(frame.posed_from_rest, s.lift, positions), s.skin, positions);
+    posed = lift_->lift(frame.posed_from_rest, s.lift, positions);
+    elastic_->step(posed, s.skin, positions);
   }
   std::copy(joints.begin(), joints.end(), s.last.begin());
+  std::copy(posed.begin(), posed.end(), s.carried.begin());
   if (has_morphs_) elastic_->add_morphs(s.skin, frame.rest, positions);
   if (!frame.room.empty()) elastic_->leave_room(positions, s.skin, frame.room);
 }
 
 std::span<const TrackMark> ElasticLayer::marks(const LayerState& state) const {
   return static_cast<const ElasticLayerState&>(state).skin.tracking.marks;
+}
+
+std::span<const Affine3d> ElasticLayer::carried_fields(const LayerState& state) const {
+  return static_cast<const ElasticLayerState&>(state).carried;
 }
 
 std::unique_ptr<LayerOptions> make_elastic_options() {

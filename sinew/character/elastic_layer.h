@@ -35,6 +35,7 @@ class ElasticLayer : public FieldLayer {
 
   const SkinTracker& tracker() const override { return elastic_->tracker(); }
   std::span<const TrackMark> marks(const LayerState& state) const override;
+  std::span<const Affine3d> carried_fields(const LayerState& state) const override;
   bool has_history() const override { return true; }
   std::unique_ptr<LayerState> make_state() const override;
   void deform(const LayerFrame& frame, LayerState* state, std::span<Vec3f> positions) const override;

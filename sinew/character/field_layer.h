@@ -15,6 +15,9 @@ class FieldLayer : public Layer {
   virtual const SkinTracker& tracker() const = 0;
   /// What the last frame did to each welded vertex; `state` is one of this layer's.
   virtual std::span<const TrackMark> marks(const LayerState& state) const = 0;
+  /// Per binding, where the last frame carried its field: as the pose does, but for bones that have risen out
+  /// of other flesh (tracking/bone_lift.h).
+  virtual std::span<const Affine3d> carried_fields(const LayerState& state) const = 0;
 
   const FieldSet& fields() const { return tracker().fields(); }
   std::string idle_because() const override;

@@ -1,5 +1,7 @@
 #include <sinew/character/implicit_layer.h>
 
+#include <algorithm>
+
 #include <sinew/character/character_fields.h>
 
 namespace sinew {
@@ -9,6 +11,7 @@ namespace {
 struct ImplicitState : LayerState {
   TrackingScratch scratch;
   BoneLiftScratch lift;
+  std::vector<Affine3d> carried;  // of the last frame
 };
 
 }  // namespace
@@ -26,15 +29,20 @@ std::unique_ptr<LayerState> ImplicitLayer::make_state() const {
   auto state = std::make_unique<ImplicitState>();
   state->scratch = tracker_->make_scratch();
   state->lift = lift_->make_scratch();
+  state->carried = state->lift.transforms;
   return state;
 }
 
 void ImplicitLayer::deform(const LayerFrame& frame, LayerState* state, std::span<Vec3f> positions) const {
-  TrackingScratch& scratch = static_cast<ImplicitState*>(state)->scratch;
-  const std::span<const Affine3d> posed =
-      lift_->lift(frame.posed_from_rest, static_cast<ImplicitState*>(state)->lift, positions);
-  tracker_->track(posed, scratch, positions);
-  if (!frame.room.empty()) tracker_->leave_room(positions, scratch, frame.room);
+  auto& s = *static_cast<ImplicitState*>(state);
+  const std::span<const Affine3d> posed = lift_->lift(frame.posed_from_rest, s.lift, positions);
+  tracker_->track(posed, s.scratch, positions);
+  if (!frame.room.empty()) tracker_->leave_room(positions, s.scratch, frame.room);
+  std::copy(posed.begin(), posed.end(), s.carried.begin());
+}
+
+std::span<const Affine3d> ImplicitLayer::carried_fields(const LayerState& state) const {
+  return static_cast<const ImplicitState&>(state).carried;
 }
 
 std::span<const TrackMark> ImplicitLayer::marks(const LayerState& state) const {

@@ -16,6 +16,7 @@ class ImplicitLayer : public FieldLayer {
 
   const SkinTracker& tracker() const override { return *tracker_; }
   std::span<const TrackMark> marks(const LayerState& state) const override;
+  std::span<const Affine3d> carried_fields(const LayerState& state) const override;
   std::unique_ptr<LayerState> make_state() const override;
   void deform(const LayerFrame& frame, LayerState* state, std::span<Vec3f> positions) const override;
 

@@ -130,6 +130,11 @@ std::span<const Affine3d> BoneLift::lift(std::span<const Affine3d> posed_from_re
     if (round + 1 < kRounds) keep_lengths(s);
     make_transforms(posed_from_rest, s);
   }
+  if (share_ < 1) {
+    for (std::size_t n = 0; n < s.nodes.size(); ++n)
+      s.nodes[n] = s.posed_nodes[n] + share_ * (s.nodes[n] - s.posed_nodes[n]);
+    make_transforms(posed_from_rest, s);
+  }
   carry(s, positions);
   return s.transforms;
 }
@@ -151,26 +156,28 @@ Vec3f BoneLift::way_out(const LiftChains::Sample& sample, const Vec3f& from, flo
     return s.scale[field] * static_cast<float>(fields_->fields[field].radius);
   };
   const float own = radius_of(sample.field);
+  for (const std::uint16_t b : s.present)
+    if (!chains_.is_known(sample, b)) depth = std::max(depth, s.posed[b].sample(from).value);
   Vec3f x = from;
   float share = 1;
   for (int step = 0; step < kSteps; ++step) {
     // Each field that it is in wants it out the shortest way; those that want most are heard most. Between
     // two that want the opposite it comes to rest.
-    Vec3f move = Vec3f::Zero();
+    Vec3f move = Vec3f::Zero(), wanted = Vec3f::Zero();
     float lengths = 0, shares = 0;
     for (const std::uint16_t b : s.present) {
       if (chains_.is_known(sample, b)) continue;
       const FieldSample other = s.posed[b].sample(x);
       if (!(other.value > 0)) continue;
       const float slope = other.gradient.norm(), radius = radius_of(b);
-      if (step == 0) depth = std::max(depth, other.value);
       const float coarse = smooth_step(kFineEdges, kCoarseEdges, s.scale[b] * chains_.edge[b] / own);
       const float clearance =
           std::max(kClearance * smooth_step(kSkin, kDeep, depth), kCoarseClearance * coarse);
       const float goal = std::max(compact_support(clearance * own, radius), kLeastGoal);
       if (!(other.value > goal) || !(slope * radius > kNoSlope)) continue;
       const float length = std::min((other.value - goal) / slope, kLongestStep * radius);
-      move -= length * length / slope * other.gradient;
+      const Vec3f out = -length / slope * other.gradient;
+      move += length * out, wanted += out;
       lengths += length;
       const float lighter = smooth_step(kHeavier, kLighter, chains_.size[b] / chains_.size[sample.field]);
       const float trust =
@@ -179,9 +186,11 @@ Vec3f BoneLift::way_out(const LiftChains::Sample& sample, const Vec3f& from, flo
     }
     if (!(lengths > 0)) break;
     if (step == 0) share = shares / lengths;
-    x += move / lengths;
+    // As far as they want the opposite, half of it: the whole would lead to the same place on the other side.
+    const float agreed = wanted.norm() / lengths;
+    x += 0.5f * (1 + agreed) / lengths * move;
   }
-  return share_ * share * (x - from);
+  return share * (x - from);
 }
 
 bool BoneLift::rise(BoneLiftScratch& s) const {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <tbb/task_arena.h>
 
+#include <sinew/character/field_layer.h>
 #include <sinew/character/performer.h>
 #include <sinew/core/error.h>
 #include <sinew/core/parallel.h>
@@ -219,8 +220,43 @@ TEST(ImplicitLayer, ARealCharacterFoldsIntoContact) {
   if (!path) GTEST_SKIP() << test::missing_asset("human.glb");
   const Scene human = read_scene(*path);
   for (const double seconds : {1.7, 1.95}) expect_contact(human, "bend", seconds);
-  // Later on in this clip a hand goes into an arm, bones and all.
   expect_contact(human, "crouch", 1.4);
+}
+
+TEST(ImplicitLayer, BonesThatAPosePutsIntoOtherFleshRise) {
+  if (test::kSanitized) GTEST_SKIP() << "too slow here";
+  const auto path = test::asset("human.glb");
+  if (!path) GTEST_SKIP() << test::missing_asset("human.glb");
+  const Scene human = read_scene(*path);
+  const auto plain = skin_only(human), rising = make_character(human),
+             sunk = make_character(human, R"("rising": 0)");
+  const SurfaceRuler ruler({plain->rest(), plain->triangles()}, plain->skin_weights());
+  // A hand goes into the other arm, thumb first.
+  for (const double seconds : {1.7, 1.8, 1.96}) {
+    const Pose pose = sampled(*plain, human, "crouch", seconds);
+    const auto measure = [&](const std::shared_ptr<const Character>& character) {
+      Performer performer(character);
+      performer.perform(pose);
+      return ruler.measure(performer.welded_positions(), performer.posed_from_rest());
+    };
+    const SurfaceMeasurements dqs = measure(plain), without = measure(sunk), with = measure(rising);
+    EXPECT_GT(without.depth.largest, 0.2 * dqs.depth.largest) << seconds;
+    EXPECT_LT(with.depth.largest, 0.1 * dqs.depth.largest) << seconds;
+    EXPECT_LT(with.new_overlap_volume, 0.01 * dqs.new_overlap_volume) << seconds;
+    EXPECT_LT(with.new_intersecting_pairs, 0.5 * static_cast<double>(dqs.new_intersecting_pairs)) << seconds;
+  }
+}
+
+TEST(ImplicitLayer, FieldsAreCarriedByThePoseWhereNothingRises) {
+  const auto character = make_character(tube_scene());
+  std::size_t number = 0;
+  const FieldLayer* layer = find_field_layer(*character, &number);
+  Performer performer(character);
+  performer.perform(bent(*character, 70));
+  const auto carried = layer->carried_fields(*performer.layer_state(number));
+  ASSERT_EQ(carried.size(), performer.posed_from_rest().size());
+  for (std::size_t b = 0; b < carried.size(); ++b)
+    EXPECT_EQ(carried[b].matrix(), performer.posed_from_rest()[b].matrix());
 }
 
 /// Steps of vertices between two poses that are a hundredth of a frame apart, beyond what the skin before

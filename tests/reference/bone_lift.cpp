@@ -86,6 +86,9 @@ class Lifting {
       if (round + 1 < kRounds) keep_lengths();
       make_transforms();
     }
+    for (std::size_t n = 0; n < nodes_.size(); ++n)
+      nodes_[n] = posed_nodes_[n] + task_.share * (nodes_[n] - posed_nodes_[n]);
+    if (result.any) make_transforms();
     result.transforms = transforms_;
     for (std::size_t v = 0; v < positions.size(); ++v)
       result.positions.push_back(result.any ? carried(v, positions[v]) : positions[v]);
@@ -143,28 +146,33 @@ class Lifting {
   /// Steps, each the mean of Newton's to the goals of all fields, by their lengths. Of the whole way the
   /// limb's own share is taken, as the first step finds it.
   Vec3d way_out(const LiftChains::Sample& sample, const Vec3d& from, double& depth) const {
+    std::vector<std::size_t> others;
+    for (std::size_t b = 0; b < lifts_.size(); ++b)
+      if (chains_.meets[sample.field * lifts_.size() + b] &&
+          !chains_.is_known(sample, static_cast<std::uint16_t>(b)))
+        others.push_back(b);
+    for (const std::size_t b : others) depth = std::max(depth, field(b, from).value);
     Vec3d x = from;
     double share = 1;
     for (int step = 0; step < kSteps; ++step) {
-      Vec3d move = Vec3d::Zero();
+      Vec3d move = Vec3d::Zero(), wanted = Vec3d::Zero();
       double lengths = 0, shares = 0;
-      for (std::size_t b = 0; b < lifts_.size(); ++b) {
-        if (!chains_.meets[sample.field * lifts_.size() + b]) continue;
-        if (chains_.is_known(sample, static_cast<std::uint16_t>(b))) continue;
+      for (const std::size_t b : others) {
         const Sample other = field(b, x);
-        if (step == 0) depth = std::max(depth, other.value);
         const double excess = other.value - goal(sample.field, b, depth);
         if (!(excess > 0) || !(other.gradient.norm() > 0)) continue;
         const double length = std::min(excess / other.gradient.norm(), kLongestStep * radius(b));
         move -= length * length * other.gradient.normalized();
+        wanted -= length * other.gradient.normalized();
         lengths += length;
         shares += length * own_share(sample.field, b);
       }
       if (!(lengths > 0)) break;
       if (step == 0) share = shares / lengths;
-      x += move / lengths;
+      // Fields that want the opposite of each other get half of it.
+      x += (1 + wanted.norm() / lengths) / 2 * move / lengths;
     }
-    return task_.share * share * (x - from);
+    return share * (x - from);
   }
 
   bool rise() {

@@ -378,12 +378,10 @@ TEST(BoneLift, ShareSaysHowMuchIsTaken) {
   const std::vector<Affine3d> posed = thin_at(0.2);
   EXPECT_TRUE(lift(body, posed, 0).as_posed);
   EXPECT_TRUE(lift(body, posed, 0).positions == body.skin(posed));
-  double last = 0;
-  for (const double share : {0.1, 0.25, 0.5, 1.0}) {
-    const double rise = moved(body, 1, posed, lift(body, posed, share)).y();
-    EXPECT_GT(rise, last + 0.001) << share;
-    last = rise;
-  }
+  const double whole = moved(body, 1, posed, lift(body, posed)).y();
+  ASSERT_GT(whole, 0.05);
+  for (const double share : {0.1, 0.25, 0.5, 0.9})
+    EXPECT_NEAR(moved(body, 1, posed, lift(body, posed, share)).y(), share * whole, 1e-4) << share;
 }
 
 TEST(BoneLift, WhatABoneLiesInAtRestItDoesNotLeave) {
@@ -592,18 +590,18 @@ TEST(BoneLift, WhatIsNotFiniteStaysAndHurtsNobody) {
   std::vector<Affine3d> posed = thin_at(0.2);
   posed.push_back(Affine3d::Identity());
   const Lifted sound = lift(body, posed);
+  std::vector<Vec3f> positions = body.skin(posed);
+  positions[0].x() = std::nanf("");
   for (const double bad : {std::nan(""), std::numeric_limits<double>::infinity()}) {
     Affine3d shifted = Affine3d::Identity(), bent = Affine3d::Identity();
     shifted.translation().y() = bad;
     bent.linear()(1, 2) = bad;
     for (const Affine3d& transform : {shifted, bent}) {
       posed[2] = transform;
-      std::vector<Vec3f> positions = body.skin(posed);
-      positions[0].x() = std::nanf("");
       const Lifted lifted = lift(body.lift(), posed, positions);
       for (const std::size_t f : {0u, 1u}) EXPECT_TRUE(same(lifted.transforms[f], sound.transforms[f]));
       for (std::size_t v = 1; v < positions.size(); ++v)
-        ASSERT_TRUE(body.own[v] == 2 || lifted.positions[v] == sound.positions[v]) << v;
+        ASSERT_TRUE(lifted.positions[v] == sound.positions[v]) << v;
       EXPECT_TRUE(std::isnan(lifted.positions[0].x()));
     }
   }
@@ -804,9 +802,10 @@ void compare_clips(const Scene& scene, double time, FieldValues values, double t
 
 TEST(BoneLiftTwin, Models) {
   if (test::kSanitized) GTEST_SKIP() << "making the models takes too long";
-  // Measured: 4e-5 radii of the thinnest finger, but 3e-3 in the mannequin's crouch; with exact fields 0.24.
+  // Measured: 4e-5 radii of the thinnest finger, but 0.04 in the crouch of the mannequin, whose hands are
+  // pressed from all sides; with exact fields 0.24.
   for (const auto& [name, vertices, tolerance] :
-       {std::tuple("hand", 800, 3e-4), std::tuple("mannequin", 6500, 2e-2)}) {
+       {std::tuple("hand", 800, 3e-4), std::tuple("mannequin", 6500, 0.1)}) {
     ModelOptions size;
     size.vertices = static_cast<std::size_t>(vertices);
     const BuiltModel model = make_model(name, size);
