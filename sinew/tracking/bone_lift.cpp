@@ -19,6 +19,7 @@ namespace {
 
 constexpr int kRounds = 5;
 constexpr int kSteps = 16;             // of a way out
+constexpr float kArrived = 0.01f;      // a step so short, in own support radii, is the last
 constexpr float kLongestStep = 0.25f;  // of them, in the other's support radii
 constexpr float kSkin = 0.5f;
 // From where a bone deep in a field rises beyond its skin, by so many of its own support radii.
@@ -108,6 +109,10 @@ BoneLiftScratch BoneLift::make_scratch() const {
   s.scale.resize(count);
   s.posed_nodes.resize(chains_.rest_nodes.size());
   s.nodes.resize(chains_.rest_nodes.size());
+  s.before.resize(chains_.rest_nodes.size());
+  s.stirred.resize(count);
+  s.shifted.resize(count);
+  s.others.reserve(count);
   s.depth.resize(chains_.samples.size());
   s.present.reserve(count);
   s.lifts.resize(count);
@@ -121,13 +126,15 @@ std::span<const Affine3d> BoneLift::lift(std::span<const Affine3d> posed_from_re
   assert(positions.empty() || positions.size() == own_.size());
   if (!(share_ > 0)) return posed_from_rest;
   pose(posed_from_rest, s);
-  if (!rise(s)) return posed_from_rest;
-  keep_lengths(s);
-  make_transforms(posed_from_rest, s);
-  for (int round = 1; round < kRounds; ++round) {
-    pose_fields(*fields_, s.transforms, s.posed);
-    if (!rise(s)) break;
+  for (int round = 0; round < kRounds; ++round) {
+    if (round > 0) pose_fields(*fields_, s.transforms, s.posed);
+    std::copy(s.nodes.begin(), s.nodes.end(), s.before.begin());
+    if (!rise(s)) {
+      if (round == 0) return posed_from_rest;
+      break;
+    }
     if (round + 1 < kRounds) keep_lengths(s);
+    find_shifted(s);
     make_transforms(posed_from_rest, s);
   }
   if (share_ < 1) {
@@ -148,16 +155,44 @@ void BoneLift::pose(std::span<const Affine3d> posed_from_rest, BoneLiftScratch& 
     s.nodes[n] = s.posed_nodes[n] =
         (posed_from_rest[fields_->transform[chains_.node_field[n]]] * chains_.rest_nodes[n]).cast<float>();
   std::fill(s.depth.begin(), s.depth.end(), 0.0f);
+  std::fill(s.stirred.begin(), s.stirred.end(), std::uint8_t{1});
+  std::fill(s.shifted.begin(), s.shifted.end(), std::uint8_t{0});
+}
+
+void BoneLift::find_shifted(BoneLiftScratch& s) const {
+  for (std::size_t f = 0; f < s.shifted.size(); ++f) {
+    bool shifted = s.nodes[f] != s.before[f];
+    for (const std::uint32_t tail : chains_.tails_of(f)) shifted = shifted || s.nodes[tail] != s.before[tail];
+    s.shifted[f] = shifted;
+    s.stirred[f] = s.stirred[f] || shifted;
+  }
+}
+
+bool BoneLift::is_settled(const std::vector<std::uint32_t>& group, const BoneLiftScratch& s) const {
+  const std::size_t count = fields_->fields.size();
+  for (const std::uint32_t f : group) {
+    if (s.stirred[f]) return false;
+    Vec3f low = s.nodes[f], high = low;
+    for (const std::uint32_t tail : chains_.tails_of(f))
+      low = low.cwiseMin(s.nodes[tail]), high = high.cwiseMax(s.nodes[tail]);
+    for (std::size_t b = 0; b < count; ++b)
+      if (s.shifted[b] && chains_.meets[f * count + b] && reaches(s.posed[b], low, high)) return false;
+  }
+  return true;
 }
 
 Vec3f BoneLift::way_out(const LiftChains::Sample& sample, const Vec3f& from, float& depth,
-                        const BoneLiftScratch& s) const {
+                        BoneLiftScratch& s) const {
   const auto radius_of = [&](std::size_t field) {
     return s.scale[field] * static_cast<float>(fields_->fields[field].radius);
   };
   const float own = radius_of(sample.field);
+  s.others.clear();
   for (const std::uint16_t b : s.present)
-    if (!chains_.is_known(sample, b)) depth = std::max(depth, s.posed[b].sample(from).value);
+    if (!chains_.is_known(sample, b)) {
+      s.others.push_back(b);
+      depth = std::max(depth, s.posed[b].sample(from).value);
+    }
   Vec3f x = from;
   float share = 1;
   for (int step = 0; step < kSteps; ++step) {
@@ -165,8 +200,7 @@ Vec3f BoneLift::way_out(const LiftChains::Sample& sample, const Vec3f& from, flo
     // two that want the opposite it comes to rest.
     Vec3f move = Vec3f::Zero(), wanted = Vec3f::Zero();
     float lengths = 0, shares = 0;
-    for (const std::uint16_t b : s.present) {
-      if (chains_.is_known(sample, b)) continue;
+    for (const std::uint16_t b : s.others) {
       const FieldSample other = s.posed[b].sample(x);
       if (!(other.value > 0)) continue;
       const float slope = other.gradient.norm(), radius = radius_of(b);
@@ -188,7 +222,9 @@ Vec3f BoneLift::way_out(const LiftChains::Sample& sample, const Vec3f& from, flo
     if (step == 0) share = shares / lengths;
     // As far as they want the opposite, half of it: the whole would lead to the same place on the other side.
     const float agreed = wanted.norm() / lengths;
-    x += 0.5f * (1 + agreed) / lengths * move;
+    move *= 0.5f * (1 + agreed) / lengths;
+    x += move;
+    if (!(move.norm() > kArrived * own)) break;
   }
   return share * (x - from);
 }
@@ -198,10 +234,12 @@ bool BoneLift::rise(BoneLiftScratch& s) const {
   bool any = false;
   for (std::size_t g = 0; g < chains_.groups.size(); ++g) {
     const std::vector<std::uint32_t>& group = chains_.groups[g];
+    if (is_settled(group, s)) continue;
     LongestMean heads, tails;
     Vec3f middle = Vec3f::Zero(), axis = Vec3f::Zero();
     float segments = 0;
     for (const std::uint32_t f : group) {
+      s.stirred[f] = 0;
       Vec3f low = s.nodes[f], high = low;
       middle += s.nodes[f] / static_cast<float>(group.size());
       for (const std::uint32_t tail : chains_.tails_of(f)) {
@@ -236,8 +274,10 @@ bool BoneLift::rise(BoneLiftScratch& s) const {
     }
     const Eigen::Matrix3f turn =
         turn_between(axis.cast<double>(), (axis + apart).cast<double>()).cast<float>();
-    for (const std::uint32_t n : chains_.carried[g])
+    for (const std::uint32_t n : chains_.carried[g]) {
       s.nodes[n] = middle + head_way + turn * (s.nodes[n] - middle);
+      if (n < count) s.stirred[n] = 1;
+    }
   }
   return any;
 }

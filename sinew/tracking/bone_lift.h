@@ -18,6 +18,10 @@ struct BoneLiftScratch {
   std::vector<float> scale;               ///< per field, of its transform
   std::vector<Vec3f> posed_nodes, nodes;  ///< where the pose puts them, and where they have risen to
   std::vector<float> depth;               ///< per sample, value of the strongest field it has been in
+  std::vector<Vec3f> before;              ///< nodes when the round began
+  std::vector<std::uint8_t> stirred;      ///< per field, 1: has moved since it was looked at
+  std::vector<std::uint8_t> shifted;      ///< per field, 1: the last round moved it
+  std::vector<std::uint16_t> others;      ///< of those present, what a sample may lie in
   std::vector<std::uint16_t> present;     ///< fields that reach the bone that is looked at
   std::vector<Affine3d> lifts;            ///< per field
   std::vector<Affine3d> transforms;       ///< as the pose's, lifted
@@ -49,8 +53,11 @@ class BoneLift {
   void pose(std::span<const Affine3d> posed_from_rest, BoneLiftScratch& s) const;
   /// One round: every group goes out of what it lies in. False when none lies in anything.
   bool rise(BoneLiftScratch& s) const;
-  Vec3f way_out(const LiftChains::Sample& sample, const Vec3f& from, float& depth,
-                const BoneLiftScratch& s) const;
+  /// Which bones the round has moved.
+  void find_shifted(BoneLiftScratch& s) const;
+  /// Whether a group lay in nothing when it was last looked at, and nothing has changed for it since.
+  bool is_settled(const std::vector<std::uint32_t>& group, const BoneLiftScratch& s) const;
+  Vec3f way_out(const LiftChains::Sample& sample, const Vec3f& from, float& depth, BoneLiftScratch& s) const;
   void keep_lengths(BoneLiftScratch& s) const;
   void make_transforms(std::span<const Affine3d> posed_from_rest, BoneLiftScratch& s) const;
   void carry(const BoneLiftScratch& s, std::span<Vec3f> positions) const;

@@ -91,6 +91,7 @@ TEST(ImplicitOptions, RecipesSetEverything) {
   EXPECT_EQ(o.tracking.smoothing, 3);
   EXPECT_EQ(o.tracking.diffusion, 9);
   EXPECT_EQ(o.tracking.untangling, 5);
+  EXPECT_EQ(o.rising, 0.75);
 }
 
 TEST(ImplicitOptions, RecipesComeBackAsTheyWere) {

@@ -15,6 +15,7 @@ namespace {
 // These have the names and values of those of BoneLift, and the same meaning.
 constexpr int kRounds = 5;
 constexpr int kSteps = 16;
+constexpr double kArrived = 0.01;
 constexpr double kLongestStep = 0.25;
 constexpr double kSkin = 0.5;
 constexpr double kDeep = 0.75;
@@ -170,7 +171,9 @@ class Lifting {
       if (!(lengths > 0)) break;
       if (step == 0) share = shares / lengths;
       // Fields that want the opposite of each other get half of it.
-      x += (1 + wanted.norm() / lengths) / 2 * move / lengths;
+      move *= (1 + wanted.norm() / lengths) / 2 / lengths;
+      x += move;
+      if (!(move.norm() > kArrived * radius(sample.field))) break;
     }
     return share * (x - from);
   }
