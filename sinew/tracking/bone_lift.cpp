@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kRounds = 5;
 constexpr int kSteps = 16;             // of a way out
-constexpr float kArrived = 0.01f;      // a step so short, in own support radii, is the last
+constexpr float kArrived = 0.001f;     // a step so short, in own support radii, is the last
 constexpr float kLongestStep = 0.25f;  // of them, in the other's support radii
 constexpr float kSkin = 0.5f;
 // From where a bone deep in a field rises beyond its skin, by so many of its own support radii.

@@ -15,7 +15,7 @@ namespace {
 // These have the names and values of those of BoneLift, and the same meaning.
 constexpr int kRounds = 5;
 constexpr int kSteps = 16;
-constexpr double kArrived = 0.01;
+constexpr double kArrived = 0.001;
 constexpr double kLongestStep = 0.25;
 constexpr double kSkin = 0.5;
 constexpr double kDeep = 0.75;
