@@ -32,7 +32,8 @@ struct BoneLiftScratch {
 /// skin only, to the surface of what they are in, or between two bodies to where these press on them equally.
 /// Of two limbs the smaller one moves. Bones keep their lengths, and carry what hangs on them.
 ///
-/// History-free. A bone that the pose leads through the middle of another limb changes sides there.
+/// Not in the papers; docs/implicit.md says why each step is there. History-free. A bone that the pose leads
+/// through the middle of another limb changes sides there.
 class BoneLift {
  public:
   /// `own` names each vertex's own field, -1: none; `weights` are by transforms, of which there are
