@@ -15,6 +15,7 @@ namespace {
 constexpr double kFinestTurn = 3 * std::numbers::pi / 180;
 constexpr double kStepsPerBend = 3;
 constexpr int kMostSteps = 6;
+constexpr int kFirstSteps = 6;  // from the rest to where it begins
 
 struct ElasticLayerState : LayerState {
   ElasticState skin;
@@ -99,33 +100,43 @@ int ElasticLayer::steps_between(std::span<const Transform> from, std::span<const
   return std::isfinite(steps) ? std::min(static_cast<int>(std::ceil(steps - 1e-6)), kMostSteps) : 1;
 }
 
+void ElasticLayer::pose_bindings(std::span<const Transform> joints, std::span<const Affine3d> unmoved,
+                                 std::span<Affine3d> world_from_joint,
+                                 std::span<Affine3d> posed_from_rest) const {
+  forward_kinematics(skeleton_, joints, world_from_joint);
+  for (std::size_t b = 0; b < bindings_.size(); ++b)
+    posed_from_rest[b] =
+        bindings_[b].joint < 0
+            ? unmoved[b]
+            : world_from_joint[static_cast<std::size_t>(bindings_[b].joint)] * bindings_[b].joint_from_rest;
+}
+
 void ElasticLayer::deform(const LayerFrame& frame, LayerState* state, std::span<Vec3f> positions) const {
   auto& s = *static_cast<ElasticLayerState*>(state);
   const std::vector<Transform>& joints = frame.pose.joints;
-  std::span<const Affine3d> posed;
-  if (!s.skin.started) {
-    posed = lift_->lift(frame.posed_from_rest, s.lift, positions);
-    elastic_->start(posed, s.skin, positions);
+  int steps;
+  if (s.skin.started) {
+    steps = steps_between(s.last, joints);
   } else {
-    const int steps = steps_between(s.last, joints);
-    for (int step = 1; step < steps; ++step) {
-      const float share = static_cast<float>(step) / static_cast<float>(steps);
-      for (std::size_t j = 0; j < joints.size(); ++j) {
-        const Transform &a = s.last[j], &b = joints[j];
-        s.between[j] = {a.translation + share * (b.translation - a.translation),
-                        a.rotation.slerp(share, b.rotation), a.scale + share * (b.scale - a.scale)};
-      }
-      forward_kinematics(skeleton_, s.between, s.world_from_joint);
-      for (std::size_t b = 0; b < bindings_.size(); ++b)
-        s.posed_from_rest[b] = bindings_[b].joint < 0
-                                   ? frame.posed_from_rest[b]
-                                   : s.world_from_joint[static_cast<std::size_t>(bindings_[b].joint)] *
-                                         bindings_[b].joint_from_rest;
-      elastic_->step(lift_->lift(s.posed_from_rest, s.lift, {}), s.skin, positions);
-    }
-    posed = lift_->lift(frame.posed_from_rest, s.lift, positions);
-    elastic_->step(posed, s.skin, positions);
+    // Skin that begins in a pose comes there from the rest: where it slides to depends on the way.
+    for (std::size_t j = 0; j < joints.size(); ++j)
+      s.last[j] = skeleton_.joints[j].parent < 0 ? joints[j] : skeleton_.joints[j].rest;
+    pose_bindings(s.last, frame.posed_from_rest, s.world_from_joint, s.posed_from_rest);
+    elastic_->start(lift_->lift(s.posed_from_rest, s.lift, {}), s.skin, positions);
+    steps = steps_between(s.last, joints) > 1 ? kFirstSteps : 1;
   }
+  for (int step = 1; step < steps; ++step) {
+    const float share = static_cast<float>(step) / static_cast<float>(steps);
+    for (std::size_t j = 0; j < joints.size(); ++j) {
+      const Transform &from = s.last[j], &to = joints[j];
+      s.between[j] = {from.translation + share * (to.translation - from.translation),
+                      from.rotation.slerp(share, to.rotation), from.scale + share * (to.scale - from.scale)};
+    }
+    pose_bindings(s.between, frame.posed_from_rest, s.world_from_joint, s.posed_from_rest);
+    elastic_->step(lift_->lift(s.posed_from_rest, s.lift, {}), s.skin, positions);
+  }
+  const std::span<const Affine3d> posed = lift_->lift(frame.posed_from_rest, s.lift, positions);
+  elastic_->step(posed, s.skin, positions);
   std::copy(joints.begin(), joints.end(), s.last.begin());
   std::copy(posed.begin(), posed.end(), s.carried.begin());
   if (has_morphs_) elastic_->add_morphs(s.skin, frame.rest, positions);

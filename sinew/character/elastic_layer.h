@@ -43,6 +43,9 @@ class ElasticLayer : public FieldLayer {
  private:
   /// In how many steps the skin follows from one pose to the next.
   int steps_between(std::span<const Transform> from, std::span<const Transform> to) const;
+  /// Where a pose's joints put the bindings; those of no joint stay where they are.
+  void pose_bindings(std::span<const Transform> joints, std::span<const Affine3d> unmoved,
+                     std::span<Affine3d> world_from_joint, std::span<Affine3d> posed_from_rest) const;
 
   Skeleton skeleton_;
   std::vector<Binding> bindings_;

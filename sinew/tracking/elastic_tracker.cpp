@@ -254,7 +254,8 @@ class ElasticTracker::Step {
       s_.creep[i] = std::clamp(s_.creep[i] * change, kLeastCreep, kMostCreep);
       const float alone = kFree + s_.folded[i] * (s_.creep[i] - kFree);
       const float length = move.norm(), longest = (kPull * s_.motion[b] + alone) * radius;
-      if (length > longest) move *= longest / length;
+      // Where it begins there is nothing to jump from.
+      if (length > longest && !s_.fresh) move *= longest / length;
       if (!std::isfinite(move.sum())) continue;
       most = std::max(most, move.norm() / radius);
       s_.drift[i] = move;
@@ -354,8 +355,9 @@ void ElasticTracker::start(std::span<const Affine3d> posed_from_rest, ElasticSta
   std::fill(s.awake.begin(), s.awake.end(), std::uint8_t{1});
   std::fill(s.creep.begin(), s.creep.end(), kMostCreep);
   std::fill(s.folded.begin(), s.folded.end(), 0.0f);
-  s.started = true;
+  s.started = s.fresh = true;
   go_on(posed_from_rest, s, positions);
+  s.fresh = false;
 }
 
 ElasticTracker::Sense ElasticTracker::sense(std::span<const Affine3d> posed_from_rest,
@@ -491,7 +493,7 @@ void ElasticTracker::go_on(std::span<const Affine3d> posed_from_rest, ElasticSta
     frame.look_round(b);
     step.project(b);
   });
-  each_block([&](std::size_t b) { frame.widen(b); });
+  each_block([&](std::size_t b) { frame.widen(b, true); });
   for (int sweep = 0; sweep < options.untangling; ++sweep) {
     each_block([&](std::size_t b) { frame.untangle(b); });
     each_block([&](std::size_t b) { frame.take_next(b); });

@@ -20,6 +20,7 @@ struct ElasticOptions {
 /// What one performer's skin remembers, and scratch; made by ElasticTracker::make_state().
 struct ElasticState {
   bool started = false;
+  bool fresh = false;               ///< in the step that begins
   bool wild = false;                ///< no skin could follow the last step
   std::vector<Vec3f> kept;          ///< where vertices are, carried back to the rest by their own bone
   std::vector<Vec3f> drift;         ///< by how much the last step changed that

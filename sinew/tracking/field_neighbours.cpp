@@ -5,6 +5,7 @@
 #include <limits>
 
 #include <sinew/core/parallel.h>
+#include <sinew/tracking/fold_plane.h>
 
 namespace sinew {
 
@@ -32,11 +33,18 @@ float weight_on(const SkinWeights& weights, std::size_t v, std::uint32_t joint) 
 
 }  // namespace
 
+Vec3f middle_of(const BoneField& field) {
+  Vec3d sum = Vec3d::Zero();
+  for (const HermitePoint& sample : field.samples) sum += sample.position;
+  return (sum / static_cast<double>(std::max<std::size_t>(field.samples.size(), 1))).cast<float>();
+}
+
 FieldNeighbours find_field_neighbours(const FieldSet& set, std::span<const PosedField> posed,
                                       std::span<const Vec3f> rest, std::span<const std::int32_t> own,
                                       const SkinWeights& weights) {
   FieldNeighbours result;
   std::vector<float> bias;  // parent's field less the child's, at the joint
+  std::vector<FoldPlane> planes;
   for (const FieldJoint& joint : set.joints) {
     const Vec3f at = joint.place.cast<float>();
     const bool usable = posed[joint.parent].usable && posed[joint.child].usable && at.allFinite();
@@ -44,6 +52,9 @@ FieldNeighbours find_field_neighbours(const FieldSet& set, std::span<const Posed
                           : 0.0f);
     result.joint_radius.push_back(
         std::clamp(distance_to_nearest(at, rest), 1e-9f, std::numeric_limits<float>::max()));
+    planes.push_back(turned_to_contact(
+        fold_plane(at, middle_of(set.fields[joint.parent]), middle_of(set.fields[joint.child])), at,
+        result.joint_radius.back(), posed[joint.parent], posed[joint.child]));
   }
 
   std::vector<std::vector<FieldNeighbour>> of_vertex(rest.size());
@@ -72,8 +83,10 @@ FieldNeighbours find_field_neighbours(const FieldSet& set, std::span<const Posed
           if (!joint.place.cast<float>().allFinite()) continue;
           n.joint = static_cast<std::int32_t>(j);
           n.joint_bias = joint.child == f ? bias[j] : -bias[j];
-          n.rest_side -= n.joint_bias * joint_bias_share((rest[v] - joint.place.cast<float>()).norm(),
-                                                         result.joint_radius[j]);
+          const Vec3f from_joint = rest[v] - joint.place.cast<float>();
+          n.rest_side -= n.joint_bias * joint_bias_share(from_joint.norm(), result.joint_radius[j]);
+          n.plane_sign = joint.child == me ? 1.0f : -1.0f;
+          n.rest_plane_side = n.plane_sign * planes[j].side(from_joint, result.joint_radius[j]);
         }
         of_vertex[v].push_back(n);
       }

@@ -28,6 +28,11 @@ struct FieldNeighbour {
   /// Own field less this one at that joint, at rest. Contact then goes through the joint, whichever field is
   /// the stronger one there.
   float joint_bias = 0;
+  /// The side of that joint's fold plane (fold_plane.h) that is the vertex's own: 1 the child's, -1 the
+  /// parent's.
+  float plane_sign = 0;
+  /// How far on its own side of that plane the vertex is at rest.
+  float rest_plane_side = 0;
 };
 
 /// The neighbours of every vertex in compact storage, ascending by field within a vertex.
@@ -47,6 +52,9 @@ inline float joint_bias_share(float distance, float joint_radius) {
   // All of it within half its radius, and nothing beyond one and a half.
   return 1 - smooth_step(0.5f, 1.5f, distance / joint_radius);
 }
+
+/// The middle of the samples of a field's part, at rest.
+Vec3f middle_of(const BoneField& field);
 
 /// `rest` are posed by `posed`, the fields at rest; `own` names each vertex's own field, -1: none, and then
 /// it has no neighbours.

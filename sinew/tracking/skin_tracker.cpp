@@ -55,12 +55,6 @@ Vec3f nearest_bone_point(const BoneField& field, const Vec3f& at) {
   return nearest.cast<float>();
 }
 
-Vec3f middle(const BoneField& field) {
-  Vec3d sum = Vec3d::Zero();
-  for (const HermitePoint& sample : field.samples) sum += sample.position;
-  return (sum / static_cast<double>(std::max<std::size_t>(field.samples.size(), 1))).cast<float>();
-}
-
 }  // namespace
 
 SkinTracker::SkinTracker(const MeshView& rest, std::span<const std::int32_t> own,
@@ -183,7 +177,7 @@ SkinTracker::SkinTracker(const MeshView& rest, std::span<const std::int32_t> own
   for (const FieldJoint& joint : fields_->joints)
     parent_[joint.child] = static_cast<std::int32_t>(joint.parent);
   for (const BoneField& field : fields_->fields) {
-    rest_center_.push_back(middle(field));
+    rest_center_.push_back(middle_of(field));
     for (const BoneSegment& segment : field.segments)
       rest_segments_.push_back({segment.head.cast<float>(), segment.tail.cast<float>()});
     segment_starts_.push_back(static_cast<std::uint32_t>(rest_segments_.size()));
@@ -216,6 +210,8 @@ TrackingScratch SkinTracker::make_scratch() const {
   s.turns.resize(turn_count_);
   s.segments.resize(rest_segments_.size());
   s.joints.resize(fields_->joints.size());
+  s.planes.resize(fields_->joints.size());
+  s.joint_radius.resize(fields_->joints.size());
   s.blocks.resize((tracked_ + kBlock - 1) / kBlock);
   s.warm.resize(s.blocks.size());
   s.next_warm.resize(s.blocks.size());
@@ -241,8 +237,17 @@ void SkinTracker::pose(std::span<const Affine3d> posed_from_rest, TrackingScratc
       s.segments[k] = {s.transforms[f] * rest_segments_[k][0], s.transforms[f] * rest_segments_[k][1]};
   }
   for (std::size_t j = 0; j < s.turns.size(); ++j) s.turns[j] = posed_from_rest[j].linear().cast<float>();
-  for (std::size_t j = 0; j < s.joints.size(); ++j)
-    s.joints[j] = s.transforms[fields_->joints[j].child] * fields_->joints[j].place.cast<float>();
+  for (std::size_t j = 0; j < s.joints.size(); ++j) {
+    const FieldJoint& joint = fields_->joints[j];
+    s.joints[j] = s.transforms[joint.child] * joint.place.cast<float>();
+    // As both parts are scaled.
+    const float size = std::cbrt(std::sqrt(std::abs(s.transforms[joint.parent].linear().determinant() *
+                                                    s.transforms[joint.child].linear().determinant())));
+    s.joint_radius[j] = neighbours_.joint_radius[j] * (size > 0 && std::isfinite(size) ? size : 1.0f);
+    s.planes[j] =
+        turned_to_contact(fold_plane(s.joints[j], s.centers[joint.parent], s.centers[joint.child]),
+                          s.joints[j], s.joint_radius[j], s.posed[joint.parent], s.posed[joint.child]);
+  }
 }
 
 void SkinTracker::track(std::span<const Affine3d> posed_from_rest, TrackingScratch& s,

@@ -11,6 +11,7 @@
 #include <sinew/implicit/field_set.h>
 #include <sinew/skinning/weights.h>
 #include <sinew/tracking/field_neighbours.h>
+#include <sinew/tracking/fold_plane.h>
 #include <sinew/tracking/mean_value_rings.h>
 
 namespace sinew {
@@ -55,6 +56,8 @@ struct TrackingScratch {
   std::vector<Eigen::Matrix3f> turns;       ///< per transform, its linear part
   std::vector<Vec3f> centers;               ///< per field, of its part
   std::vector<Vec3f> joints;                ///< per joint of the set
+  std::vector<FoldPlane> planes;            ///< per joint of the set
+  std::vector<float> joint_radius;          ///< per joint of the set
   std::vector<Block> blocks;
   std::vector<std::uint32_t> work;             ///< active vertices, block by block
   std::vector<std::array<Vec3f, 2>> segments;  ///< all fields' bones
@@ -107,6 +110,7 @@ class SkinTracker {
 
  private:
   friend class ElasticTracker;
+  struct Contact;
   struct Probe;
   class Frame;
   static constexpr std::size_t kBlock = 64;

@@ -36,7 +36,7 @@ constexpr float kReturnBudget = 2;       // of the way back, in ways that the ow
 constexpr float kDeepContact = 0.15f;    // field value across a contact from which on it is smoothed wholly
 constexpr float kHeld = 0.07f;           // the same from which on it stays at the contact
 constexpr float kKeptBulge = 0.5f;       // share of a vertex's height over its ring that smoothing keeps
-constexpr float kThinTriangle = 0.2f;    // area over that at rest below which a triangle is nearly flipped
+constexpr float kThinTriangle = 0.3f;    // area over that at rest below which a triangle is nearly flipped
 constexpr float kTurned = 0.8f;          // trace of a turn by 45 degrees, in thirds: from there on it may be
 constexpr float kDeepest = 0.9f;         // own field up to which a vertex is brought back: a bone is at 1
 constexpr float kSmoothed = 0.1f;        // beta from which on the last projection leaves the iso-value alone
@@ -55,6 +55,8 @@ constexpr float kShallow = 0.02f;
 constexpr float kInside = 0.12f;
 constexpr int kReturnSteps = 12;
 constexpr int kHalvings = 5;
+constexpr float kPlaneGap =
+    0.016f;  // that a fold plane adds to the gap: it is met by edges, not by vertices only
 constexpr float kClear = 0.35f;  // own field less another's from which on they are not in contact
 constexpr float kNoGradient = 1e-6f;
 constexpr float kLeastBeta = 1e-3f;
@@ -119,7 +121,7 @@ void SkinTracker::Frame::start(std::size_t b) const {
     note(i, p);
     // Positions that are not finite have no fields.
     if (!(p.all.value > 0) || !std::isfinite(s_.now[i].sum()) ||
-        (std::abs(s_.error[i]) <= tolerance_ && p.side >= 0))
+        (std::abs(s_.error[i]) <= tolerance_ && p.nearest.side >= 0))
       continue;
     s_.work[begin + block.active++] = static_cast<std::uint32_t>(i);
   }
@@ -142,8 +144,10 @@ void SkinTracker::Frame::settle(std::size_t b, int times, std::span<Vec3f> norma
     const float own_slope = p.own.gradient.norm();
     s_.inwards[i] = own_slope > kNoGradient ? Vec3f(p.own.gradient / own_slope) : Vec3f(Vec3f::Zero());
     // Where the fields of two parts point the same way there is nothing to go back to, only farther in.
-    const float between = 1 - smooth_step(kBetween, kBeside, gradient_cosine(p.own.gradient, p.rival));
-    if (p.side < 0 && between > 0) {
+    // A joint's plane knows better.
+    const float between = std::max(
+        p.nearest.firm, 1 - smooth_step(kBetween, kBeside, gradient_cosine(p.own.gradient, p.nearest.rival)));
+    if (p.nearest.side < 0 && between > 0) {
       const Vec3f before = x;
       bring_back(block, i, x, p);
       if (between < 1) {
@@ -155,8 +159,10 @@ void SkinTracker::Frame::settle(std::size_t b, int times, std::span<Vec3f> norma
     float fold = folded(i, p);
     for (int step = 0; step < times && std::abs(p.all.value - s_.target[i]) > tolerance_; ++step) {
       // What lies in a fold stays there: along it only the relaxation moves it.
-      if (fold > kInFold || (p.side < 0 && between > kInFold)) break;
+      if (fold > kInFold || (p.nearest.side < 0 && between > kInFold)) break;
       if (!(p.all.gradient.squaredNorm() > kNoGradient * kNoGradient)) break;
+      // Behind its bone the way to the iso-value leads out on the wrong side.
+      if (p.all.value > s_.target[i] && p.own.gradient.dot(s_.out[i]) > 0) break;
       s_.held[i] = fold / kInFold;
       const bool whole = newton_step(block, i, x, p);
       fold = folded(i, p);
@@ -166,7 +172,7 @@ void SkinTracker::Frame::settle(std::size_t b, int times, std::span<Vec3f> norma
     s_.beta[i] = fold;
     if (fold > kInFold && s_.state[i] != TrackMark::returned) s_.state[i] = TrackMark::contact;
     s_.now[i] = x;
-    const Vec3f across = fold > kInFold ? Vec3f(p.own.gradient - p.against) : p.all.gradient;
+    const Vec3f across = fold > kInFold ? p.off : p.all.gradient;
     const float slope = across.norm();
     normals[i] = slope > kNoGradient ? Vec3f(across / slope) : Vec3f(Vec3f::Zero());
   }
@@ -204,15 +210,15 @@ float SkinTracker::Frame::touch(const TrackingScratch::Block& block, std::size_t
     const std::uint16_t field = block.fields[static_cast<std::size_t>(std::countr_zero(left))];
     if (field == own) continue;
     const FieldSample other = s_.posed[field].sample(at);
-    float apart = mine.value - other.value;
     if (!(other.value > 0)) continue;
+    float apart = mine.value - other.value;
     const FieldNeighbour* neighbour = entries + t_.neighbours_.starts[i];
     while (neighbour != last && neighbour->field != field) ++neighbour;
-    float meets;
+    float meets, firm = 0;
     if (neighbour != last) {
       const float slides = s_.slides[static_cast<std::size_t>(neighbour - entries)];
-      neighbour_side(*neighbour, slides, mine, other, at, apart);
-      meets = 1 - slides;
+      const Contact contact = meet_neighbour(i, *neighbour, slides, mine, other, at);
+      meets = contact.meets, apart = contact.apart, firm = contact.firm;
       all = std::max(all, neighbour->damping * other.value);
     } else {
       meets = faced(i, field);
@@ -220,7 +226,8 @@ float SkinTracker::Frame::touch(const TrackingScratch::Block& block, std::size_t
     }
     if (meets == 0 || apart > gap_ + kRoomy) continue;
     pressed = std::max(pressed, meets * (1 - smooth_step(kTight, kLoose, apart - gap_)));
-    const float between = 1 - smooth_step(kBetween, kBeside, gradient_cosine(mine.gradient, other.gradient));
+    const float between =
+        std::max(firm, 1 - smooth_step(kBetween, kBeside, gradient_cosine(mine.gradient, other.gradient)));
     most = std::max(most, meets * between * (1 - smooth_step(kTight, kRoomy, apart - gap_)));
   }
   const float fold = pressed * smooth_step(kShallow, kInside, all - s_.target[i]);
@@ -233,10 +240,10 @@ void SkinTracker::Frame::project(std::size_t b, int times) const {
     const std::size_t i = s_.work[b * kBlock + k];
     Vec3f x = s_.now[i];
     Probe p = probe(block, i, x);
-    if (p.side < 0) {
+    if (p.nearest.side < 0) {
       // The deeper it was, the more it is smoothed, and a touch not at all: nothing pops.
-      s_.beta[i] = std::max(s_.beta[i], smooth_step(0, kDeepContact, -p.side));
-      s_.held[i] = std::max(s_.held[i], smooth_step(0, kHeld, -p.side));
+      s_.beta[i] = std::max(s_.beta[i], smooth_step(0, kDeepContact, -p.nearest.side));
+      s_.held[i] = std::max(s_.held[i], smooth_step(0, kHeld, -p.nearest.side));
       bring_back(block, i, x, p);
       s_.state[i] = TrackMark::returned;
     }
@@ -320,14 +327,14 @@ void SkinTracker::Frame::find_warm(std::size_t b) const {
     if (s_.beta[i] > 0) s_.warm[b] = 1;
 }
 
-void SkinTracker::Frame::widen(std::size_t b) const {
+void SkinTracker::Frame::widen(std::size_t b, bool all_slides) const {
   TrackingScratch::Block& block = s_.blocks[b];
   block.active = 0;
   for (std::size_t i = b * kBlock; i < std::min((b + 1) * kBlock, t_.tracked_); ++i) {
     s_.held[i] = std::max(s_.held[i], std::min(s_.beta[i] / kSmoothed, 1.0f));
     if (!std::isfinite(s_.now[i].sum())) continue;
-    if (s_.beta[i] > kLeastBeta || s_.state[i] != TrackMark::still ||
-        (t_.options_.untangling > 0 && may_be_flipped(i) && smallest_area(i) < kThinTriangle))
+    if (stirred(i) || (t_.options_.untangling > 0 && (all_slides || may_be_flipped(i)) &&
+                       t_.mean_values_.valid[i] && smallest_area(i) < kThinTriangle))
       s_.work[b * kBlock + block.active++] = static_cast<std::uint32_t>(i);
   }
 }
@@ -399,26 +406,26 @@ SkinTracker::Probe SkinTracker::Frame::probe_with(const TrackingScratch::Block& 
     FieldSample other = field == own ? result.own : s_.posed[field].sample(at);
     if (field != own && other.value > 0) {
       while (neighbour != last && neighbour->field < field) ++neighbour;
-      float side, meets = 1;
-      float apart = result.own.value - other.value;
+      Contact contact;
       if (neighbour != last && neighbour->field == field) {
-        const float slides = s_.slides[static_cast<std::size_t>(neighbour - first)];
-        meets = 1 - slides;
-        side = neighbour_side(*neighbour, slides, result.own, other, at, apart);
+        contact = meet_neighbour(i, *neighbour, s_.slides[static_cast<std::size_t>(neighbour - first)],
+                                 result.own, other, at);
         other.value *= neighbour->damping, other.gradient *= neighbour->damping;
       } else {
+        contact.apart = result.own.value - other.value;
         if (!kUnions || other.value > result.own.value - gap_) {
-          const float share = faced(i, field);
-          other.value *= share, other.gradient *= share;
-          meets = share;
+          contact.meets = faced(i, field);
+          other.value *= contact.meets, other.gradient *= contact.meets;
         }
-        side = result.own.value - other.value - gap_;
+        contact.side = result.own.value - other.value - gap_;
+        contact.back = result.own.gradient - other.gradient;
+        contact.rival = other.gradient;
       }
-      if (apart < gap_ + kLoose) {
-        const float pressed = meets * (1 - smooth_step(kTight, kLoose, apart - gap_));
-        if (pressed > result.pressed) result.pressed = pressed, result.against = other.gradient;
+      if (contact.apart < gap_ + kLoose) {
+        const float pressed = contact.meets * (1 - smooth_step(kTight, kLoose, contact.apart - gap_));
+        if (pressed > result.pressed) result.pressed = pressed, result.off = contact.back;
       }
-      if (side < result.side) result.side = side, result.rival = other.gradient;
+      if (contact.side < result.nearest.side) result.nearest = contact;
     }
     if constexpr (kUnions) {
       if (other.value > result.all.value) result.all = other;
@@ -448,24 +455,47 @@ float SkinTracker::Frame::faced(std::size_t i, std::size_t field) const {
   return 1 - near * (1 - smooth_step(kAway, kTowards, s_.out[i].dot(way) / lengths));
 }
 
-float SkinTracker::Frame::neighbour_side(const FieldNeighbour& neighbour, float slides,
-                                         const FieldSample& own, const FieldSample& other, const Vec3f& at,
-                                         float& apart) const {
-  float side = own.value - other.value;
-  if (side > kClear) return side;
+SkinTracker::Contact SkinTracker::Frame::meet_neighbour(std::size_t i, const FieldNeighbour& neighbour,
+                                                        float slides, const FieldSample& own,
+                                                        const FieldSample& other, const Vec3f& at) const {
+  Contact contact;
+  contact.rival = neighbour.damping * other.gradient;
+  contact.back = own.gradient - contact.rival;
+  contact.meets = 1 - slides;
+  contact.side = contact.apart = own.value - other.value;
+  if (contact.side > kClear) return contact;
+  float rest_side = neighbour.rest_side;
+  float gap = gap_;
   if (neighbour.joint >= 0) {
     const auto joint = static_cast<std::size_t>(neighbour.joint);
-    side -= neighbour.joint_bias *
-            joint_bias_share((at - s_.joints[joint]).norm(), t_.neighbours_.joint_radius[joint]);
+    const float joint_radius = s_.joint_radius[joint];
+    const Vec3f from_joint = at - s_.joints[joint];
+    contact.apart -= neighbour.joint_bias * joint_bias_share(from_joint.norm(), joint_radius);
+    const FoldPlane& plane = s_.planes[joint];
+    // Of a coarse mesh a fold has too few vertices to be flat.
+    contact.firm = t_.fineness_[i] * plane.share(from_joint, joint_radius);
+    if (contact.firm > 0) {
+      const float plane_side = neighbour.plane_sign * plane.side(from_joint, joint_radius);
+      contact.apart += contact.firm * (plane_side - contact.apart);
+      contact.back +=
+          contact.firm * (neighbour.plane_sign * plane.side_gradient(joint_radius) - contact.back);
+      rest_side += contact.firm * (neighbour.rest_plane_side - rest_side);
+      gap += contact.firm * kPlaneGap;
+      // In there all skin faces what it meets.
+      slides *= 1 - contact.firm;
+      contact.meets = 1 - slides;
+    }
   }
-  apart = side;
   const float cosine = gradient_cosine(own.gradient, other.gradient);
   const float shift = kShift + kShiftAlong * neighbour.nearness * smooth_step(0.7f, 0.97f, cosine);
-  float allowed = std::min(neighbour.rest_side - shift, gap_);
+  float allowed = std::min(rest_side - shift, gap);
   const float folds = std::max(0.0f, opposition(own.gradient, other.gradient) - neighbour.rest_opposition);
-  allowed += folds * (gap_ - allowed);
-  // Cubed: skin that just begins to turn away still meets it.
-  return side - (1 - slides) * allowed + slides * slides * slides * Probe::kNoContact;
+  allowed += folds * (gap - allowed);
+  // What overlaps at rest may overlap as much where it slides. Cubed: skin that just begins to turn away
+  // still meets it.
+  contact.side =
+      contact.apart - (allowed > 0 ? 1 - slides : 1.0f) * allowed + slides * slides * slides * Contact::kNone;
+  return contact;
 }
 
 bool SkinTracker::Frame::past_bone(std::size_t i, const Probe& p) const {
@@ -479,23 +509,23 @@ void SkinTracker::Frame::bring_back(const TrackingScratch::Block& block, std::si
   // The whole way is bounded by how far across the vertex is, in lengths of its own field. Where both
   // gradients point the same way it would be long for a trifle, and the skin would jump.
   const float first_slope = p.own.gradient.norm();
-  float left = first_slope > kNoGradient ? kReturnBudget * -p.side / first_slope : 0.0f;
+  float left = first_slope > kNoGradient ? kReturnBudget * -p.nearest.side / first_slope : 0.0f;
   Vec3f best = x;
   Probe best_probe = p;
-  for (int step = 0; step < kReturnSteps && p.side < 0; ++step) {
+  for (int step = 0; step < kReturnSteps && p.nearest.side < 0; ++step) {
     const float slope = p.own.gradient.norm();
     if (!(slope > kNoGradient)) break;
     const Vec3f inwards = p.own.gradient / slope;
-    const Vec3f direction =
-        (p.own.gradient - (p.rival - std::max(0.0f, inwards.dot(p.rival)) * inwards)).normalized();
-    const float rate = std::max(direction.dot(p.own.gradient - p.rival), 0.5f * slope);
-    float length = std::min({-p.side / rate, longest, left});
+    const Vec3f& back = p.nearest.back;
+    const Vec3f direction = (back + std::max(0.0f, slope - inwards.dot(back)) * inwards).normalized();
+    const float rate = std::max(direction.dot(back), 0.5f * slope);
+    float length = std::min({-p.nearest.side / rate, longest, left});
     if (!(length > 0)) break;
     const Vec3f before = x;
     const bool past = !go(block, i, length * direction, x, p,
                           [&](const Probe& q) { return !past_bone(i, q) && q.own.value <= deepest; });
     left -= (x - before).norm();
-    if (p.side > best_probe.side) best = x, best_probe = p;
+    if (p.nearest.side > best_probe.nearest.side) best = x, best_probe = p;
     if (past) break;
   }
   x = best, p = best_probe;
@@ -507,10 +537,10 @@ bool SkinTracker::Frame::newton_step(const TrackingScratch::Block& block, std::s
   Vec3f move = (-step_ * (1 - s_.held[i]) * error / p.all.gradient.squaredNorm()) * p.all.gradient;
   const float length = move.norm(), longest = kLongestStep * radius(t_.own_[i]);
   if (length > longest) move *= longest / length;
-  const float least = std::min(0.0f, p.side);
+  const float least = std::min(0.0f, p.nearest.side);
   // One that could not be brought back all the way does not go farther across.
   const auto good = [&, at = p](const Probe& q) {
-    return q.side >= least && gradient_cosine(at.all.gradient, q.all.gradient) >= cos_turn_ &&
+    return q.nearest.side >= least && gradient_cosine(at.all.gradient, q.all.gradient) >= cos_turn_ &&
            !past_bone(i, q) && std::abs(q.all.value - s_.target[i]) <= std::abs(error);
   };
   return go(block, i, move, x, p, good);
@@ -576,10 +606,16 @@ Eigen::Matrix3f SkinTracker::Frame::blended_linear(std::size_t i) const {
 }
 
 bool SkinTracker::Frame::may_be_flipped(std::size_t i) const {
+  for (const std::uint32_t n : t_.rings_[i])
+    if (n < t_.tracked_ && stirred(n)) return true;
   const auto joints = t_.weights_.row_joints(i);
-  if (joints.size() < 2 || !t_.mean_values_.valid[i]) return false;
+  if (joints.size() < 2) return false;
   const Eigen::Matrix3f &a = s_.turns[joints[0]], &b = s_.turns[joints[1]];
   return a.cwiseProduct(b).sum() < kTurned * a.norm() * b.norm();
+}
+
+bool SkinTracker::Frame::stirred(std::size_t i) const {
+  return s_.beta[i] > kLeastBeta || s_.state[i] != TrackMark::still;
 }
 
 Vec3f SkinTracker::Frame::smooth_place(std::size_t i) const {

@@ -4,16 +4,25 @@
 
 namespace sinew {
 
+/// How a vertex meets one other part's field.
+struct SkinTracker::Contact {
+  static constexpr float kNone = 2;  // more than two fields can differ by
+
+  float side = kNone;           // how far on its own side it is; negative: across
+  float apart = kNone;          // by how much its own field is the stronger one, whatever it was at rest
+  Vec3f back = Vec3f::Zero();   // gradient of `side`: the way back
+  Vec3f rival = Vec3f::Zero();  // gradient of the other field
+  float meets = 1;              // 0 when the skins do not face each other
+  float firm = 0;               // how far a fold plane, not the fields, says where they meet
+};
+
 /// The fields at a point as a vertex sees them.
 struct SkinTracker::Probe {
-  static constexpr float kNoContact = 2;  // more than two fields can differ by
-
-  FieldSample own;                // of the vertex's own bone
-  FieldSample all;                // composed
-  float side = kNoContact;        // how far on its own side of the nearest contact; negative: across
-  Vec3f rival = Vec3f::Zero();    // gradient of the field beyond that contact
-  float pressed = 0;              // 1 when it lies against another part's skin, 0 when none is near
-  Vec3f against = Vec3f::Zero();  // gradient of that part's field
+  FieldSample own;            // of the vertex's own bone
+  FieldSample all;            // composed
+  Contact nearest;            // that of the least side
+  float pressed = 0;          // 1 when it lies against another part's skin, 0 when none is near
+  Vec3f off = Vec3f::Zero();  // the way off that skin
 };
 
 /// One frame of SkinTracker (Vaillant et al. 2012, §5; Vaillant 2015, §4.6.2), shared by the threads that do
@@ -61,9 +70,9 @@ class SkinTracker::Frame {
   /// Says which blocks have some β.
   void find_warm(std::size_t b) const;
 
-  /// Makes the vertices that β reached active, too, and those of flipped triangles. What is smoothed stays
-  /// where that puts it: it has no iso-value in a contact.
-  void widen(std::size_t b) const;
+  /// Makes the vertices that β reached active, too, and those of flipped triangles; of all of them when all
+  /// skin slides. What is smoothed stays where that puts it: it has no iso-value in a contact.
+  void widen(std::size_t b, bool all_slides = false) const;
 
   /// Vertices that have gone some way may have come to other fields.
   void look_round(std::size_t b) const;
@@ -95,10 +104,9 @@ class SkinTracker::Frame {
   /// all when its skin faces away from that bone. Then the part has come below it, as a thigh below the back.
   float faced(std::size_t i, std::size_t field) const;
 
-  /// The side of a contact with a field that the vertex has to do with at rest; and by how much the own field
-  /// is the stronger one, whatever it was at rest.
-  float neighbour_side(const FieldNeighbour& neighbour, float slides, const FieldSample& own,
-                       const FieldSample& other, const Vec3f& at, float& apart) const;
+  /// The contact with a field that the vertex has to do with at rest.
+  Contact meet_neighbour(std::size_t i, const FieldNeighbour& neighbour, float slides, const FieldSample& own,
+                         const FieldSample& other, const Vec3f& at) const;
 
   /// Skin that a geometric skin has swollen may keep some of it: tissue that a fold displaces.
   float swollen_target(std::size_t i, float value) const;
@@ -137,8 +145,11 @@ class SkinTracker::Frame {
   Eigen::Matrix3f blended_linear(std::size_t i) const;
 
   /// Whether the two joints that move a vertex most have turned against each other by so much that its
-  /// triangles may be flipped.
+  /// triangles may be flipped, or skin beside it has moved.
   bool may_be_flipped(std::size_t i) const;
+
+  /// Whether tracking has moved it, or smoothing will.
+  bool stirred(std::size_t i) const;
 
   Vec3f smooth_place(std::size_t i) const;
 

@@ -153,6 +153,20 @@ TEST(ElasticLayer, ATubeFoldsWithoutIntersecting) {
   EXPECT_LT(is.volume_ratio, 1.08);
 }
 
+TEST(ElasticLayer, AnElbowFoldsWithoutIntersecting) {
+  if (test::kSanitized) GTEST_SKIP() << "too slow here";
+  const Scene arm = make_model("arm").scene;
+  const auto character = make_character(arm);
+  const SurfaceRuler ruler({character->rest(), character->triangles()}, character->skin_weights());
+  const Clip& clip = clip_of(arm, "bend");  // 150 degrees
+  Performer performer(character);
+  for (int frame = 0; frame <= 30; ++frame)
+    performer.perform(sampled(*character, clip, clip.duration() * frame / 30), 1.0 / 30);
+  const SurfaceMeasurements is = ruler.measure(performer.welded_positions(), performer.posed_from_rest());
+  EXPECT_TRUE(is.pairs_known);
+  EXPECT_EQ(is.intersecting_pairs, 0u);
+}
+
 TEST(ElasticLayer, RigidWeightsFold) {
   if (test::kSanitized) GTEST_SKIP() << "larger steps than those the bounds are for";
   Scene scene = tube_scene(36, 20);

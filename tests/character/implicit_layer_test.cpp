@@ -208,6 +208,19 @@ TEST(ImplicitLayer, AnElbowFoldsIntoContact) {
   for (const double seconds : {4.0, 5.0}) expect_contact(arm, "bend", seconds);
 }
 
+TEST(ImplicitLayer, AnElbowFoldsWithoutIntersecting) {
+  if (test::kSanitized) GTEST_SKIP() << "too slow here";
+  const Scene arm = make_model("arm").scene;
+  const auto character = make_character(arm);
+  const SurfaceRuler ruler({character->rest(), character->triangles()}, character->skin_weights());
+  Performer performer(character);
+  performer.perform(sampled(*character, arm, "bend", 5));
+  const SurfaceMeasurements is = ruler.measure(performer.welded_positions(), performer.posed_from_rest());
+  EXPECT_TRUE(is.pairs_known);
+  EXPECT_EQ(is.intersecting_pairs, 0u);
+  EXPECT_EQ(is.buried_vertices, 0u);
+}
+
 TEST(ImplicitLayer, AFistFoldsIntoContact) {
   if (test::kSanitized) GTEST_SKIP() << "too slow here";
   const Scene hand = make_model("hand").scene;

@@ -40,16 +40,28 @@ constexpr double kDeepContact = 0.15;
 constexpr double kHeld = 0.07;
 constexpr double kDeepest = 0.9;
 constexpr double kKeptBulge = 0.5;
-constexpr double kThinTriangle = 0.2;
+constexpr double kThinTriangle = 0.3;
 constexpr double kTurned = 0.8;
 constexpr double kSmoothed = 0.1;
 constexpr int kReturnSteps = 12;
 constexpr int kHalvings = 5;
 constexpr int kRestraints = 2;
 constexpr double kClear = 0.35;
+constexpr double kPlaneGap = 0.016;
 constexpr double kSharedEase = 10;
 constexpr double kNoGradient = 1e-6;
 constexpr double kLeastBeta = 1e-3;
+// Those of fold planes.
+constexpr double kSlope = 0.8;
+constexpr double kNoPlane = 0.05;
+constexpr double kReach = 2.2;
+constexpr double kMostTurn = 0.35;
+constexpr double kFaint = 0.3;
+constexpr double kOpen = 0.1;
+constexpr double kClosed = 0.5;
+constexpr double kClearEnds = 0.1;
+constexpr double kWeak = 0.1;
+constexpr int kBisections = 8;
 
 /// 3 t² − 2 t³ with t = (x − low) / (high − low), clamped to [0, 1].
 double smooth_step(double low, double high, double x) {
@@ -120,6 +132,41 @@ std::vector<Vec3f> to_float(std::span<const Vec3d> points) {
   return result;
 }
 
+/// Where the skins of a joint's two parts meet in a fold: in a plane through the joint.
+struct FoldPlane {
+  Vec3d normal = Vec3d::Zero();  // to the child's side; zero: no plane
+  Vec3d inside = Vec3d::Zero();  // into the bend, |inside| = cos of half of the angle between the bones
+
+  /// 0 on the outside of the bend; on its inside 1 up to 1.2 radii from the joint along the plane, 0 from 2.2
+  /// on.
+  double share(const Vec3d& from_joint, double radius) const {
+    const Vec3d along = from_joint - normal.dot(from_joint) * normal;
+    return smooth_step(0.1, 0.5, inside.dot(from_joint) / radius) *
+           (1 - smooth_step(1.2, 2.2, along.norm() / radius));
+  }
+
+  /// Way to the child's side in field values, kSlope of which make a radius.
+  double side(const Vec3d& from_joint, double radius) const { return side_gradient(radius).dot(from_joint); }
+  Vec3d side_gradient(double radius) const { return kSlope / radius * normal; }
+
+  /// Turned about the joint in the plane of the bones, by so much that what lay along `inside` comes nearer
+  /// to the child.
+  FoldPlane turned(double angle) const {
+    const Vec3d inwards = inside.normalized();
+    return {std::cos(angle) * normal - std::sin(angle) * inwards,
+            inside.norm() * (std::cos(angle) * inwards + std::sin(angle) * normal)};
+  }
+};
+
+/// Halfway between the ways from a joint to the middles of its parts, a and b of unit length:
+/// n = (b − a) / |b − a|, inside = (a + b) / 2. None where a middle lies at the joint.
+FoldPlane fold_plane(const Vec3d& joint, const Vec3d& parent_middle, const Vec3d& child_middle) {
+  const Vec3d a = (parent_middle - joint).normalized(), b = (child_middle - joint).normalized();
+  if (parent_middle == joint || child_middle == joint) return {};
+  if (!a.allFinite() || !b.allFinite() || !((b - a).norm() > kNoPlane)) return {};
+  return {(b - a).normalized(), (a + b) / 2};
+}
+
 struct Sample {
   double value = 0;
   Vec3d gradient = Vec3d::Zero();
@@ -129,12 +176,17 @@ Sample scaled(const Sample& sample, double share) {
   return {share * sample.value, share * sample.gradient};
 }
 
+/// How a vertex meets one other field.
+struct Contact {
+  double side = kNoContact;    // negative: across
+  Vec3d back = Vec3d::Zero();  // ∇ of what `side` is measured by: the way back
+};
+
 /// What a vertex meets at a point.
 struct Probe {
-  Sample own;                   // f_own, of its own bone
-  Sample all;                   // f, composed of all bones as the vertex feels them
-  double side = kNoContact;     // least of all sides; negative: across a contact
-  Vec3d rival = Vec3d::Zero();  // ∇ of the field beyond the contact that `side` is of
+  Sample own;       // f_own, of its own bone
+  Sample all;       // f, composed of all bones as the vertex feels them
+  Contact nearest;  // that of the least side
 };
 
 /// What is known of a vertex at rest.
@@ -215,7 +267,8 @@ class Tracking {
     const std::vector<Vec3f> positions = to_float(task_.rest);
     const FieldNeighbours neighbours =
         find_field_neighbours(fields_, posed, positions, task_.own, task_.weights);
-    for (const float radius : neighbours.joint_radius) joint_radius_.push_back(static_cast<double>(radius));
+    for (const float radius : neighbours.joint_radius)
+      rest_joint_radius_.push_back(static_cast<double>(radius));
 
     std::vector<Vec3f> across;
     const std::vector<double> all_of_it(fields_.fields.size(), 1.0);
@@ -276,6 +329,56 @@ class Tracking {
     rest_from_posed_.clear();
     for (const std::uint32_t transform : fields_.transform)
       rest_from_posed_.push_back(posed_from_rest[transform].inverse());
+    joint_radius_.clear();
+    planes_.clear();
+    for (std::size_t j = 0; j < rest_joint_radius_.size(); ++j) {
+      joint_radius_.push_back(rest_joint_radius_[j] * joint_size(fields_.joints[j]));
+      planes_.push_back(posed_plane(j));
+    }
+  }
+
+  Vec3d middle_of(std::size_t f) const { return transform_of(f) * mean_of_samples(fields_.fields[f]); }
+
+  Vec3d place_of(const FieldJoint& joint) const { return transform_of(joint.child) * joint.place; }
+
+  /// Mean of the scales of a joint's two parts: (|det P| |det C|)^(1/6); 1 where there is none.
+  double joint_size(const FieldJoint& joint) const {
+    const double parent = transform_of(joint.parent).linear().determinant();
+    const double child = transform_of(joint.child).linear().determinant();
+    const double size = std::pow(std::abs(parent * child), 1.0 / 6);
+    return size > 0 && std::isfinite(size) ? size : 1;
+  }
+
+  /// The plane between the middles of a joint's parts, turned by the angle, within ±kMostTurn, at which both
+  /// fields are equal kReach radii from the joint: bisected, the parent's being the stronger one at its lower
+  /// end and the child's at its upper one, or else not turned; then where the line between the last two
+  /// differences is 0. By less of it where those at the ends are small, the fields are faint, the joint is
+  /// open, or the angle is large.
+  FoldPlane posed_plane(std::size_t j) const {
+    const FieldJoint& joint = fields_.joints[j];
+    const FoldPlane plane = fold_plane(place_of(joint), middle_of(joint.parent), middle_of(joint.child));
+    const double closed = plane.inside.norm();
+    if (!(closed > kOpen)) return plane;
+    const auto value = [&](std::size_t f, double angle) {
+      const Vec3d way = plane.turned(angle).inside / closed;
+      return field(f, place_of(joint) + kReach * joint_radius_[j] * way).value;
+    };
+    const auto difference = [&](double angle) {
+      return value(joint.child, angle) - value(joint.parent, angle);
+    };
+    double low = -kMostTurn, high = kMostTurn;
+    const double clear = smooth_step(0, kClearEnds, std::min(-difference(low), difference(high)));
+    if (!(clear > 0)) return plane;
+    for (int k = 0; k < kBisections; ++k) {
+      const double middle = (low + high) / 2;
+      (difference(middle) > 0 ? high : low) = middle;
+    }
+    const double at_low = difference(low), at_high = difference(high);
+    const double angle = (at_high * low - at_low * high) / (at_high - at_low);
+    const double met = std::min(value(joint.child, angle), value(joint.parent, angle));
+    return plane.turned(angle * clear * smooth_step(kWeak, kFaint, met) *
+                        smooth_step(kOpen, kClosed, closed) *
+                        (1 - smooth_step(kMostTurn / 2, kMostTurn, std::abs(angle))));
   }
 
   const Affine3d& transform_of(std::size_t f) const { return posed_from_rest_[fields_.transform[f]]; }
@@ -290,9 +393,12 @@ class Tracking {
     } else {
       const FieldGrid& grid = fields_.fields[f].grid;
       const Vec3d in_grid = grid.grid_from_rest() * at;
-      for (int axis = 0; axis < 3; ++axis)
-        if (!(in_grid[axis] >= 0) || !(in_grid[axis] < grid.size()[static_cast<std::size_t>(axis)] - 1))
-          return {};
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        const double at_axis = in_grid[static_cast<Eigen::Index>(axis)];
+        const bool inside = at_axis >= static_cast<double>(grid.low()[axis]) &&
+                            at_axis < static_cast<double>(grid.high()[axis]);
+        if (!inside) return {};
+      }
       const Eigen::Vector4d value = trilinear(grid, in_grid);
       sample = {value[0], grid.grid_from_rest().linear().transpose() * value.tail<3>()};
     }
@@ -343,44 +449,56 @@ class Tracking {
     for (std::size_t f = 0; f < samples.size(); ++f) {
       if (f == vertex.own || !(samples[f].value > 0)) continue;
       // f_own − f_other − gap, for parts that have nothing to do with each other.
-      double side = result.own.value - as_felt[f].value - options_.gap;
+      Contact contact{result.own.value - as_felt[f].value - options_.gap,
+                      result.own.gradient - as_felt[f].gradient};
       for (std::size_t n = 0; n < vertex.neighbours.size(); ++n)
         if (vertex.neighbours[n].field == f)
-          side = neighbour_side(vertex.neighbours[n], skin_[v].slides[n], result.own, samples[f], x);
-      if (side < result.side) {
-        result.side = side;
-        result.rival = as_felt[f].gradient;
-      }
+          contact = meet_neighbour(v, vertex.neighbours[n], skin_[v].slides[n], result.own, samples[f], x);
+      if (contact.side < result.nearest.side) result.nearest = contact;
     }
     return result;
   }
 
   /// For parts that hang together:
   ///
-  ///   f_own − f_other − bias(x) − (1 − s) allowed + s³ kNoContact
+  ///   apart − (1 − s) allowed + s³ kNoContact,  apart = f_own − f_other − bias(x)
   ///
   /// where s says how far the other's field just slides over the vertex. `allowed` is the difference at rest,
   /// less what the fields shift against each other in any pose, and at most the gap; it becomes the gap as
-  /// the gradients turn against each other, which is a fold.
-  double neighbour_side(const FieldNeighbour& neighbour, double slides, const Sample& own,
-                        const Sample& other, const Vec3d& x) const {
-    const double difference = own.value - other.value;
-    if (difference > kClear) return difference;
-    double bias = 0;
+  /// the gradients turn against each other, which is a fold. Where it is negative, sliding leaves it all.
+  ///
+  /// In a share of the joint's fold plane, less on coarse meshes, `apart`, its gradient and the difference at
+  /// rest are the plane's, the gap is wider, and nothing slides.
+  Contact meet_neighbour(std::size_t v, const FieldNeighbour& neighbour, double slides, const Sample& own,
+                         const Sample& other, const Vec3d& x) const {
+    double apart = own.value - other.value;
+    Vec3d back = own.gradient - static_cast<double>(neighbour.damping) * other.gradient;
+    if (apart > kClear) return {apart, back};
+    auto rest_side = static_cast<double>(neighbour.rest_side);
+    double gap = options_.gap;
     if (neighbour.joint >= 0) {
-      // All of it within half the joint's radius, none beyond one and a half.
       const auto j = static_cast<std::size_t>(neighbour.joint);
-      const Vec3d joint = transform_of(fields_.joints[j].child) * fields_.joints[j].place;
-      bias = static_cast<double>(neighbour.joint_bias) *
-             (1 - smooth_step(0.5, 1.5, (x - joint).norm() / joint_radius_[j]));
+      const double radius = joint_radius_[j];
+      const Vec3d from_joint = x - place_of(fields_.joints[j]);
+      // All of the bias within half the joint's radius, none beyond one and a half.
+      apart -=
+          static_cast<double>(neighbour.joint_bias) * (1 - smooth_step(0.5, 1.5, from_joint.norm() / radius));
+      const double firm = rest_[v].fineness * planes_[j].share(from_joint, radius);
+      const double sign = fields_.joints[j].child == rest_[v].own ? 1 : -1;
+      apart = (1 - firm) * apart + firm * sign * planes_[j].side(from_joint, radius);
+      back = (1 - firm) * back + firm * sign * planes_[j].side_gradient(radius);
+      rest_side = (1 - firm) * rest_side + firm * static_cast<double>(neighbour.rest_plane_side);
+      gap += firm * kPlaneGap;
+      slides *= 1 - firm;
     }
     const double shift = kShift + kShiftAlong * static_cast<double>(neighbour.nearness) *
                                       smooth_step(0.7, 0.97, cosine(own.gradient, other.gradient));
-    const double at_rest = std::min(static_cast<double>(neighbour.rest_side) - shift, options_.gap);
+    const double at_rest = std::min(rest_side - shift, gap);
     const double folds = std::max(
         0.0, opposition(own.gradient, other.gradient) - static_cast<double>(neighbour.rest_opposition));
-    const double allowed = (1 - folds) * at_rest + folds * options_.gap;
-    return difference - bias - (1 - slides) * allowed + std::pow(slides, 3) * kNoContact;
+    const double allowed = (1 - folds) * at_rest + folds * gap;
+    const double taken = allowed > 0 ? (1 - slides) * allowed : allowed;
+    return {apart - taken + std::pow(slides, 3) * kNoContact, back};
   }
 
   // Start of a frame.
@@ -412,8 +530,7 @@ class Tracking {
   /// part's middle, the rest of it by the part's bone.
   double slides_over(std::size_t v, const FieldNeighbour& neighbour) const {
     const auto nearness = static_cast<double>(neighbour.nearness);
-    const Vec3d center = transform_of(neighbour.field) * mean_of_samples(fields_.fields[neighbour.field]);
-    return std::max(nearness * (1 - smooth_step(kFacesAway, kFaces, facing(v, center))),
+    return std::max(nearness * (1 - smooth_step(kFacesAway, kFaces, facing(v, middle_of(neighbour.field)))),
                     (1 - nearness) * (1 - faced(v, neighbour.field)));
   }
 
@@ -434,7 +551,7 @@ class Tracking {
     vertex.target = target(v, p.all.value);
     vertex.inwards = direction_of(p.own.gradient);
     note(v, p);
-    const bool arrived = std::abs(vertex.error) <= options_.tolerance && p.side >= 0;
+    const bool arrived = std::abs(vertex.error) <= options_.tolerance && p.nearest.side >= 0;
     vertex.active = start.allFinite() && p.all.value > 0 && !arrived;
   }
 
@@ -453,9 +570,9 @@ class Tracking {
   void project(std::size_t v) {
     PosedVertex& vertex = skin_[v];
     Probe p = probe(v, vertex.now);
-    if (p.side < 0) {
-      vertex.beta = std::max(vertex.beta, smooth_step(0, kDeepContact, -p.side));
-      vertex.held = std::max(vertex.held, smooth_step(0, kHeld, -p.side));
+    if (p.nearest.side < 0) {
+      vertex.beta = std::max(vertex.beta, smooth_step(0, kDeepContact, -p.nearest.side));
+      vertex.held = std::max(vertex.held, smooth_step(0, kHeld, -p.nearest.side));
       bring_back(v, p);
       vertex.mark = TrackMark::returned;
     }
@@ -475,32 +592,33 @@ class Tracking {
 
   /// Up to kReturnSteps steps along
   ///
-  ///   d = ∇f_own − (∇f_other − max(0, n·∇f_other) n),  n = ∇f_own / |∇f_own|,
+  ///   d = b + max(0, |∇f_own| − n·b) n,  n = ∇f_own / |∇f_own|,
   ///
-  /// the steepest way of f_own − f_other without what leads away from the own bone, each as long as the side
-  /// over its slope along d (half of |∇f_own| at least). All of them together are not longer than
+  /// b the contact's way back, with as much towards the own bone as the own field has at least, each as long
+  /// as the side over its slope along d (half of |∇f_own| at least). All of them together are not longer than
   /// kReturnBudget ways of the own field alone. Stops at the bone. Ends at the best place on the way.
   void bring_back(std::size_t v, Probe& p) {
     Vec3d& x = skin_[v].now;
     const double longest = kLongestReturn * fields_.fields[rest_[v].own].radius;
     double left = 0;
-    if (p.own.gradient.norm() > kNoGradient) left = kReturnBudget * -p.side / p.own.gradient.norm();
+    if (p.own.gradient.norm() > kNoGradient) left = kReturnBudget * -p.nearest.side / p.own.gradient.norm();
     const double deepest = std::max(kDeepest, p.own.value);
     Vec3d best = x;
     Probe best_probe = p;
-    for (int step = 0; step < kReturnSteps && p.side < 0; ++step) {
+    for (int step = 0; step < kReturnSteps && p.nearest.side < 0; ++step) {
       const double slope = p.own.gradient.norm();
       if (!(slope > kNoGradient)) break;
       const Vec3d n = p.own.gradient / slope;
-      const Vec3d d = (p.own.gradient - (p.rival - std::max(0.0, n.dot(p.rival)) * n)).normalized();
-      const double rate = std::max(d.dot(p.own.gradient - p.rival), 0.5 * slope);
-      const double length = std::min({-p.side / rate, longest, left});
+      const Vec3d& back = p.nearest.back;
+      const Vec3d d = (back + std::max(0.0, slope - n.dot(back)) * n).normalized();
+      const double rate = std::max(d.dot(back), 0.5 * slope);
+      const double length = std::min({-p.nearest.side / rate, longest, left});
       if (!(length > 0)) break;
       const Vec3d before = x;
       const bool whole =
           go(v, length * d, p, [&](const Probe& q) { return !past_bone(v, q) && q.own.value <= deepest; });
       left -= (x - before).norm();
-      if (p.side > best_probe.side) {
+      if (p.nearest.side > best_probe.nearest.side) {
         best = x;
         best_probe = p;
       }
@@ -519,11 +637,11 @@ class Tracking {
     const Vec3d step =
         -options_.step * (1 - vertex.held) * error / p.all.gradient.squaredNorm() * p.all.gradient;
     const Vec3d from = p.all.gradient;
-    const double least_side = std::min(0.0, p.side);
+    const double least_side = std::min(0.0, p.nearest.side);
     const double least_cosine = std::cos(options_.turn * std::numbers::pi / 180);
     return go(v, at_most(step, kLongestStep * fields_.fields[rest_[v].own].radius), p, [&](const Probe& q) {
-      return q.side >= least_side && cosine(from, q.all.gradient) >= least_cosine && !past_bone(v, q) &&
-             std::abs(q.all.value - vertex.target) <= std::abs(error);
+      return q.nearest.side >= least_side && cosine(from, q.all.gradient) >= least_cosine &&
+             !past_bone(v, q) && std::abs(q.all.value - vertex.target) <= std::abs(error);
     });
   }
 
@@ -613,8 +731,7 @@ class Tracking {
       if (!rest_[v].tracked) continue;
       vertex.held = std::max(vertex.held, std::min(vertex.beta / kSmoothed, 1.0));
       const bool flipped = options_.untangling > 0 && may_be_flipped(v) && smallest_area(v) < kThinTriangle;
-      vertex.active =
-          vertex.now.allFinite() && (vertex.beta > kLeastBeta || vertex.mark != TrackMark::still || flipped);
+      vertex.active = vertex.now.allFinite() && (stirred(v) || flipped);
     }
   }
 
@@ -628,10 +745,19 @@ class Tracking {
                              : vertex.now;
   }
 
-  /// cos of the turn between the two heaviest joints as 3 × 3 matrices: <A, B> / (|A| |B|) < kTurned.
+  /// Whether tracking has moved it, or smoothing will.
+  bool stirred(std::size_t v) const {
+    return skin_[v].beta > kLeastBeta || skin_[v].mark != TrackMark::still;
+  }
+
+  /// Beside skin that is stirred; or by the cos of the turn between the two heaviest joints as 3 × 3
+  /// matrices: <A, B> / (|A| |B|) < kTurned.
   bool may_be_flipped(std::size_t v) const {
+    if (rest_[v].mean_values.empty()) return false;
+    for (const std::size_t n : rest_[v].ring)
+      if (rest_[n].tracked && stirred(n)) return true;
     const auto joints = task_.weights.row_joints(v);
-    if (joints.size() < 2 || rest_[v].mean_values.empty()) return false;
+    if (joints.size() < 2) return false;
     const Mat3d a = posed_from_rest_[joints[0]].linear(), b = posed_from_rest_[joints[1]].linear();
     return (a.transpose() * b).trace() < kTurned * a.norm() * b.norm();
   }
@@ -674,10 +800,11 @@ class Tracking {
   const TrackingOptions& options_;
   bool unions_only_ = true;
   std::vector<RestVertex> rest_;
-  std::vector<double> joint_radius_;
+  std::vector<double> rest_joint_radius_, joint_radius_;
   std::vector<std::vector<int>> joints_away_;  // from each field to each other
   std::vector<Affine3d> posed_from_rest_;
   std::vector<Affine3d> rest_from_posed_;  // per field
+  std::vector<FoldPlane> planes_;          // per joint
   std::vector<PosedVertex> skin_;
 };
 

@@ -356,6 +356,41 @@ TEST(ElasticTracker, HalfRigidSkinIsInBetweenAndComesToRest) {
   EXPECT_LT(largest_difference(skin.positions, skinned), kRadius);
 }
 
+TEST(ElasticTracker, SkinBehindItsBoneDoesNotComeOutThere) {
+  const Tube tube;
+  const ElasticTracker tracker = tube.tracker();
+  Skin skin{tube, tracker};
+  skin.go(Tube::bent(0));
+  // A patch as large as the tube is thick.
+  std::size_t behind = 0;
+  for (Vec3f& kept : skin.state.kept) {
+    if (std::abs(kept.x() - 0.5f) > kRadius || kept.y() < 0.7f * kRadius) continue;
+    kept.y() *= -0.3f, kept.z() *= -0.3f;
+    ++behind;
+  }
+  ASSERT_GT(behind, 10u);
+  std::fill(skin.state.awake.begin(), skin.state.awake.end(), std::uint8_t{1});
+  for (int step = 0; step < 30; ++step) skin.go(Tube::bent(0));
+  EXPECT_LT(largest_difference(skin.positions, tube.character->rest()), 0.02 * kRadius);
+}
+
+TEST(ElasticTracker, InAFoldSkinSlidesAlongTheJointsPlane) {
+  const Tube tube;
+  const ElasticTracker tracker = tube.tracker();
+  Skin skin{tube, tracker};
+  skin.go_to(Tube::bent, 140);
+  const TrackingScratch& tracking = skin.state.tracking;
+  ASSERT_EQ(tracking.planes.size(), 1u);
+  std::size_t in_fold = 0;
+  for (std::size_t i = 0; i < tube.size(); ++i) {
+    const bool folded = tracking.state[i] >= TrackMark::contact && tracking.beta[i] > 0.5f;
+    if (!folded || tracking.planes[0].share(tracking.now[i] - tracking.joints[0], kRadius) < 0.95f) continue;
+    ++in_fold;
+    EXPECT_GT(std::abs(skin.state.normal[i].dot(tracking.planes[0].normal)), 0.9995f) << i;
+  }
+  EXPECT_GT(in_fold, 5u);
+}
+
 TEST(ElasticTracker, AHeldPoseComesToRest) {
   const Tube tube;
   const ElasticTracker tracker = tube.tracker();

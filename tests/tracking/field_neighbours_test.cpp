@@ -181,6 +181,45 @@ TEST(FieldNeighbours, RestSideCountsTheJointsBiasNearIt) {
   EXPECT_EQ(of(3, 2).joint_bias, 0);
 }
 
+TEST(FieldNeighbours, PlaneSidesAreThoseOfTheJointsPlane) {
+  FieldSet set = three_balls();
+  // A bend: the parent's middle is at the left of the joint, the child's above it.
+  const Vec3f joint(0.12f, 0, 0);
+  set.fields[0].samples = {{Vec3d(-0.1, 0.1, 0), Vec3d::UnitY()}, {Vec3d(-0.1, -0.1, 0), -Vec3d::UnitY()}};
+  set.fields[1].samples = {{Vec3d(0.12, 0.3, 0), Vec3d::UnitX()}};
+  EXPECT_LT((middle_of(set.fields[0]) - Vec3f(-0.1f, 0, 0)).norm(), 1e-6f);
+  EXPECT_LT((middle_of(set.fields[1]) - Vec3f(0.12f, 0.3f, 0)).norm(), 1e-6f);
+  EXPECT_EQ(middle_of(BoneField()), Vec3f::Zero());
+  const Vec3f above(0.12f, 0.05f, 0), left(0.02f, 0, 0), on(0.08f, 0.04f, 0.1f);
+  const FieldNeighbours found = find(set, {{above, 0, {{2, 1.0f}}},
+                                           {above, 1, {{0, 1.0f}}},
+                                           {left, 0, {{2, 1.0f}}},
+                                           {left, 1, {{0, 1.0f}}},
+                                           {on, 0, {{2, 1.0f}}},
+                                           {{0.45f, 0.05f, 0}, 1, {{0, 1.0f}}}});
+  const auto of = [&](std::size_t v, std::uint16_t field) {
+    for (const FieldNeighbour& n : found[v])
+      if (n.field == field) return n;
+    ADD_FAILURE() << "no neighbour " << field << " of " << v;
+    return FieldNeighbour();
+  };
+  ASSERT_NEAR(found.joint_radius[0], 0.05f, 1e-6f);
+  // The first ball is the parent.
+  for (const std::size_t v : {0u, 2u, 4u}) EXPECT_EQ(of(v, 1).plane_sign, -1) << v;
+  for (const std::size_t v : {1u, 3u}) EXPECT_EQ(of(v, 0).plane_sign, 1) << v;
+  // Way across, in radii, by the slope.
+  const float side = 0.8f * (above - joint).dot(Vec3f(1, 1, 0).normalized()) / 0.05f;
+  EXPECT_GT(side, 0.5f);
+  EXPECT_NEAR(of(0, 1).rest_plane_side, -side, 1e-5f);
+  EXPECT_NEAR(of(1, 0).rest_plane_side, side, 1e-5f);
+  EXPECT_NEAR(of(2, 1).rest_plane_side, 2 * side, 1e-5f);
+  EXPECT_NEAR(of(3, 0).rest_plane_side, -2 * side, 1e-5f);
+  EXPECT_NEAR(of(4, 1).rest_plane_side, 0, 1e-5f);
+  // Where there is no joint there is no plane.
+  EXPECT_EQ(of(5, 2).plane_sign, 0);
+  EXPECT_EQ(of(5, 2).rest_plane_side, 0);
+}
+
 TEST(FieldNeighbours, JointsAnywhereAndUnusableFieldsAreHarmless) {
   FieldSet set = three_balls();
   set.joints.push_back({1, 2, Vec3d::Constant(std::nan(""))});
@@ -189,12 +228,15 @@ TEST(FieldNeighbours, JointsAnywhereAndUnusableFieldsAreHarmless) {
   for (const FieldNeighbour& n : found.entries) {
     EXPECT_TRUE(std::isfinite(n.rest_side)) << n.field;
     EXPECT_TRUE(std::isfinite(n.joint_bias)) << n.field;
+    EXPECT_TRUE(std::isfinite(n.rest_plane_side)) << n.field;
+    EXPECT_EQ(n.plane_sign == 0, n.joint < 0) << n.field;
   }
   // A vertex at the joint itself: a radius of 0 would divide.
   set = three_balls();
   const FieldNeighbours at_joint = find(set, {{{0.12f, 0, 0}, 0, {{2, 1.0f}}}});
   EXPECT_GT(at_joint.joint_radius[0], 0);
   EXPECT_TRUE(std::isfinite(at_joint[0][0].rest_side));
+  EXPECT_TRUE(std::isfinite(at_joint[0][0].rest_plane_side));
   // No vertices at all.
   const FieldNeighbours none = find(set, {});
   EXPECT_EQ(none.starts.size(), 1u);
