@@ -495,8 +495,9 @@ void ElasticTracker::go_on(std::span<const Affine3d> posed_from_rest, ElasticSta
   });
   each_block([&](std::size_t b) { frame.widen(b, true); });
   for (int sweep = 0; sweep < options.untangling; ++sweep) {
-    each_block([&](std::size_t b) { frame.untangle(b); });
+    each_block([&](std::size_t b) { frame.untangle(b, sweep == 0); });
     each_block([&](std::size_t b) { frame.take_next(b); });
+    std::swap(tracking.going, tracking.next_going);
   }
   each_block([&](std::size_t b) { step.keep(b); });
   for (std::size_t i = 0; i < tracker_.tracked_; ++i) {

@@ -221,6 +221,8 @@ TrackingScratch SkinTracker::make_scratch() const {
   for (std::vector<float>* numbers : {&s.held, &s.error, &s.target, &s.beta, &s.next_beta})
     numbers->assign(count, 0);
   s.present.assign(count, 0);
+  s.going.assign(count, 0);
+  s.next_going.assign(count, 0);
   s.slides.resize(neighbours_.entries.size());
   s.state.assign(count, TrackMark::still);
   s.marks.assign(count, TrackMark::still);
@@ -289,8 +291,9 @@ void SkinTracker::track(std::span<const Affine3d> posed_from_rest, TrackingScrat
     each_block([&](std::size_t b) { frame.take_next(b); });
   }
   for (int sweep = 0; sweep < options_.untangling; ++sweep) {
-    each_block([&](std::size_t b) { frame.untangle(b); });
+    each_block([&](std::size_t b) { frame.untangle(b, sweep == 0); });
     each_block([&](std::size_t b) { frame.take_next(b); });
+    std::swap(s.going, s.next_going);
   }
   for (std::size_t i = 0; i < tracked_; ++i) {
     s.marks[vertex_[i]] = s.state[i];

@@ -62,8 +62,9 @@ struct TrackingScratch {
   std::vector<std::uint32_t> work;             ///< active vertices, block by block
   std::vector<std::array<Vec3f, 2>> segments;  ///< all fields' bones
   std::vector<Vec3f> start, now, next, gradient, inwards;
-  std::vector<Vec3f> out, bone;               ///< outward normal and nearest point of the own bone
-  std::vector<std::uint8_t> warm, next_warm;  ///< per block, 1: some vertex has a beta
+  std::vector<Vec3f> out, bone;                 ///< outward normal and nearest point of the own bone
+  std::vector<std::uint8_t> warm, next_warm;    ///< per block, 1: some vertex has a beta
+  std::vector<std::uint8_t> going, next_going;  ///< 1: the last sweep of untangling moved it
   std::vector<float> error, target, beta, next_beta;
   std::vector<float> held;             ///< share of the steps to the iso-value that are not taken
   std::vector<std::uint64_t> present;  ///< bits of the block's fields that a vertex has to do with

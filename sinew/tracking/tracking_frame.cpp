@@ -288,15 +288,24 @@ void SkinTracker::Frame::restrain(std::size_t b) const {
   }
 }
 
-void SkinTracker::Frame::untangle(std::size_t b) const {
+void SkinTracker::Frame::untangle(std::size_t b, bool first) const {
   const TrackingScratch::Block& block = s_.blocks[b];
   for (std::size_t k = 0; k < block.active; ++k) {
     const std::size_t i = s_.work[b * kBlock + k];
     s_.next[i] = s_.now[i];
-    if (!t_.mean_values_.valid[i]) continue;
+    s_.next_going[i] = 0;
+    if (!t_.mean_values_.valid[i] || !(first || goes_on_round(i))) continue;
     const float share = 1 - smooth_step(0, kThinTriangle, smallest_area(i));
-    if (share > 0) s_.next[i] += share * t_.fineness_[i] * (ring_mean(i) - s_.now[i]);
+    if (!(share > 0)) continue;
+    s_.next[i] += share * t_.fineness_[i] * (ring_mean(i) - s_.now[i]);
+    s_.next_going[i] = 1;
   }
+}
+
+bool SkinTracker::Frame::goes_on_round(std::size_t i) const {
+  const auto ring = t_.rings_[i];
+  return s_.going[i] != 0 ||
+         std::any_of(ring.begin(), ring.end(), [&](std::uint32_t n) { return s_.going[n] != 0; });
 }
 
 void SkinTracker::Frame::take_next(std::size_t b) const {
@@ -332,6 +341,7 @@ void SkinTracker::Frame::widen(std::size_t b, bool all_slides) const {
   block.active = 0;
   for (std::size_t i = b * kBlock; i < std::min((b + 1) * kBlock, t_.tracked_); ++i) {
     s_.held[i] = std::max(s_.held[i], std::min(s_.beta[i] / kSmoothed, 1.0f));
+    s_.going[i] = s_.next_going[i] = 0;
     if (!std::isfinite(s_.now[i].sum())) continue;
     if (stirred(i) || (t_.options_.untangling > 0 && (all_slides || may_be_flipped(i)) &&
                        t_.mean_values_.valid[i] && smallest_area(i) < kThinTriangle))

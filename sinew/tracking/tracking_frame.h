@@ -59,8 +59,9 @@ class SkinTracker::Frame {
   /// No displacement differs from its neighbours' by more than the strain allows; into `next`.
   void restrain(std::size_t b) const;
 
-  /// Vertices of triangles that are flipped, or nearly, go to their ring's mean, into `next`.
-  void untangle(std::size_t b) const;
+  /// Vertices of triangles that are flipped, or nearly, go to their ring's mean, into `next`. After the first
+  /// sweep only those are looked at again round which something went in the one before.
+  void untangle(std::size_t b, bool first) const;
 
   void take_next(std::size_t b) const;
 
@@ -147,6 +148,9 @@ class SkinTracker::Frame {
   /// Whether the two joints that move a vertex most have turned against each other by so much that its
   /// triangles may be flipped, or skin beside it has moved.
   bool may_be_flipped(std::size_t i) const;
+
+  /// Whether the last sweep of untangling moved the vertex or one beside it.
+  bool goes_on_round(std::size_t i) const;
 
   /// Whether tracking has moved it, or smoothing will.
   bool stirred(std::size_t i) const;
