@@ -1,5 +1,8 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+
 #include <sinew/core/math.h>
 #include <sinew/core/smooth_step.h>
 #include <sinew/implicit/field_set.h>

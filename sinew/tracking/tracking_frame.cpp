@@ -55,8 +55,8 @@ constexpr float kShallow = 0.02f;
 constexpr float kInside = 0.12f;
 constexpr int kReturnSteps = 12;
 constexpr int kHalvings = 5;
-constexpr float kPlaneGap =
-    0.016f;  // that a fold plane adds to the gap: it is met by edges, not by vertices only
+// What a fold plane adds to the gap: it is met by edges, not by vertices only.
+constexpr float kPlaneGap = 0.016f;
 constexpr float kClear = 0.35f;  // own field less another's from which on they are not in contact
 constexpr float kNoGradient = 1e-6f;
 constexpr float kLeastBeta = 1e-3f;
