@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <set>
+#include <sstream>
 #include <thread>
 
 #include <fmt/format.h>
@@ -282,12 +286,30 @@ void check_hashes(const std::vector<FittingRun>& runs) {
     if (run.hash != runs[0].hash) fail_on_different_results(fitting_case(run.vertices), "fit");
 }
 
+/// lbs, to which all are compared, and those of a list "A,B,C"; all where it is empty.
+std::vector<LayerMethod> chosen_methods(const std::string& list) {
+  const auto all = layer_methods();
+  if (list.empty()) return {all.begin(), all.end()};
+  std::set<std::string, std::less<>> wanted{"lbs"};
+  std::stringstream names(list);
+  for (std::string name; std::getline(names, name, ',');) {
+    if (find_layer_method(name) == nullptr)
+      throw Error(fmt::format("--methods: no method '{}'; there are {}", name, layer_method_names()));
+    wanted.insert(name);
+  }
+  std::vector<LayerMethod> chosen;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(chosen),
+               [&](const LayerMethod& method) { return wanted.contains(method.name); });
+  return chosen;
+}
+
 }  // namespace
 
 int run_bench(const BenchOptions& options) {
   const auto wanted = [&](std::string_view name) {
     return name.find(options.filter) != std::string_view::npos;
   };
+  const std::vector<LayerMethod> methods = chosen_methods(options.methods);
   std::vector<MethodCase> cases;
   std::string names;
   for (const MethodCase& candidate : method_cases()) {
@@ -349,8 +371,8 @@ int run_bench(const BenchOptions& options) {
   for (const MethodCase& what : cases) {
     const std::string name(what.name);
     const Scene& scene = scene_of(what.model, what.vertices, name);
-    results.push_back(
-        bench_methods(what, scene, {options.repeats, kMethodSeconds}, progress_bar(name + ": timing")));
+    results.push_back(bench_methods(what, scene, methods, {options.repeats, kMethodSeconds},
+                                    progress_bar(name + ": timing")));
     report["cases"].push_back(to_json(results.back()));
     if (!options.json) print(results.back());
   }

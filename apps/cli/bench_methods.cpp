@@ -222,13 +222,13 @@ std::span<const MethodCase> method_cases() {
   return kCases;
 }
 
-CaseResult bench_methods(const MethodCase& what, const Scene& scene, const TimingOptions& options,
-                         const Progress& progress) {
+CaseResult bench_methods(const MethodCase& what, const Scene& scene, std::span<const LayerMethod> methods,
+                         const TimingOptions& options, const Progress& progress) {
   const Poses poses(scene, what.clip);
   CaseResult result{what, 0, poses.count(), {}};
   for (const Skin& skin : scene.skins) result.joints += skin.joints.size();
   std::map<std::string, Recipe> recipes;
-  for (const LayerMethod& method : layer_methods()) {
+  for (const LayerMethod& method : methods) {
     const Recipe& recipe =
         recipes.emplace(std::string(method.name), bench_recipe(method, scene, poses)).first->second;
     const auto character = make_character(scene, recipe);

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include <sinew/character/layer.h>
 #include <sinew/scene/scene.h>
 
 #include "apps/cli/bench_timing.h"
@@ -47,8 +48,8 @@ struct CaseResult {
   std::vector<MethodRun> runs;
 };
 
-/// `scene` is the model of the case. Set-up and frames of all methods are timed in turns.
-CaseResult bench_methods(const MethodCase& what, const Scene& scene, const TimingOptions& options,
-                         const Progress& progress);
+/// `scene` is the model of the case. Set-up and frames of all `methods` are timed in turns.
+CaseResult bench_methods(const MethodCase& what, const Scene& scene, std::span<const LayerMethod> methods,
+                         const TimingOptions& options, const Progress& progress);
 
 }  // namespace sinew::cli

@@ -287,6 +287,7 @@ int run(int argc, char** argv) {
                    "(default: up to 60, within a few seconds per case)")
       ->check(CLI::Range(1, 100000));
   bench_verb->add_option("--filter", bench.filter, "only the cases with this text in their name, e.g. tube");
+  bench_verb->add_option("--methods", bench.methods, "A,B,C: only these methods, and lbs (default: all)");
   bench_verb->add_option("--plot", bench.plot, "OUT.svg: time per vertex over size, a line per method");
 
   DemoOptions demo;

@@ -124,6 +124,7 @@ struct BenchOptions {
   bool json = false;
   int repeats = 0;             ///< 0: up to 60, fewer where a case takes long
   std::string filter;          ///< only cases with this in their name
+  std::string methods;         ///< A,B,C: only these, next to lbs, to which they are compared; empty: all
   std::filesystem::path plot;  ///< .svg to write, empty: none
 };
 int run_bench(const BenchOptions& options);
