@@ -156,6 +156,7 @@ void SkinTracker::Frame::settle(std::size_t b, int times, std::span<Vec3f> norma
       }
       s_.state[i] = TrackMark::returned;
     }
+    close_fold(block, i, x, p);
     float fold = folded(i, p);
     for (int step = 0; step < times && std::abs(p.all.value - s_.target[i]) > tolerance_; ++step) {
       // What lies in a fold stays there: along it only the relaxation moves it.
@@ -176,6 +177,19 @@ void SkinTracker::Frame::settle(std::size_t b, int times, std::span<Vec3f> norma
     const float slope = across.norm();
     normals[i] = slope > kNoGradient ? Vec3f(across / slope) : Vec3f(Vec3f::Zero());
   }
+}
+
+void SkinTracker::Frame::close_fold(const TrackingScratch::Block& block, std::size_t i, Vec3f& x,
+                                    Probe& p) const {
+  const float sunk = p.nearest.firm * smooth_step(kShallow, kInside, p.all.value - s_.target[i]);
+  const float slope = p.nearest.back.norm();
+  if (!(sunk > 0) || !(p.nearest.side > kTight) || !(slope > kNoGradient)) return;
+  Vec3f move = (-sunk * (p.nearest.side - kTight) / slope / slope) * p.nearest.back;
+  const float length = move.norm(), longest = kLongestReturn * radius(t_.own_[i]);
+  if (length > longest) move *= longest / length;
+  x += move;
+  s_.present[i] |= present_fields(block, x);
+  p = probe(block, i, x);
 }
 
 float SkinTracker::Frame::swollen_target(std::size_t i, float value) const {

@@ -109,6 +109,10 @@ class SkinTracker::Frame {
   Contact meet_neighbour(std::size_t i, const FieldNeighbour& neighbour, float slides, const FieldSample& own,
                          const FieldSample& other, const Vec3f& at) const;
 
+  /// Draws skin that hangs into its own flesh near a joint, where the way to the iso-value is not known so
+  /// close to the bones, to the plane in which a fold's skins meet. Else there would be pockets in it.
+  void close_fold(const TrackingScratch::Block& block, std::size_t i, Vec3f& x, Probe& p) const;
+
   /// Skin that a geometric skin has swollen may keep some of it: tissue that a fold displaces.
   float swollen_target(std::size_t i, float value) const;
 
