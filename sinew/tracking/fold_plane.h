@@ -27,7 +27,7 @@ struct FoldPlane {
   /// Its gradient.
   Vec3f side_gradient(float radius) const { return (kSlope / radius) * normal; }
 
-  static constexpr float kSlope = 0.8f;
+  static constexpr float kSlope = 1.3f;
 };
 
 /// The plane of a joint between the middles of its two parts.

@@ -53,10 +53,15 @@ constexpr float kNearFold = 0.1f;  // from which on skin beside a fold has no ro
 // Above the iso-value, from which on skin that lies against another's is in a fold, and wholly is.
 constexpr float kShallow = 0.02f;
 constexpr float kInside = 0.12f;
+// Over its bone, of its height at rest, that skin keeps which has sunk in.
+constexpr float kLeastHeight = 0.25f;
 constexpr int kReturnSteps = 12;
 constexpr int kHalvings = 5;
-// What a fold plane adds to the gap: it is met by edges, not by vertices only.
-constexpr float kPlaneGap = 0.016f;
+// What a fold plane adds to the gap: nothing crosses a plane whose vertices do not, so that it may be
+// narrower. Where the plane ends edges meet, not vertices: times the square of a vertex's edges in joint
+// radii.
+constexpr float kFlat = -0.015f;
+constexpr float kPlaneGap = 0.9f;
 constexpr float kClear = 0.35f;  // own field less another's from which on they are not in contact
 constexpr float kNoGradient = 1e-6f;
 constexpr float kLeastBeta = 1e-3f;
@@ -140,6 +145,8 @@ void SkinTracker::Frame::settle(std::size_t b, int times, std::span<Vec3f> norma
     const std::size_t i = s_.work[b * kBlock + k];
     Vec3f x = s_.now[i];
     Probe p = probe(block, i, x);
+    come_round(block, i, x, p);
+    close_fold(block, i, x, p);
     s_.state[i] = TrackMark::still;
     const float own_slope = p.own.gradient.norm();
     s_.inwards[i] = own_slope > kNoGradient ? Vec3f(p.own.gradient / own_slope) : Vec3f(Vec3f::Zero());
@@ -156,7 +163,6 @@ void SkinTracker::Frame::settle(std::size_t b, int times, std::span<Vec3f> norma
       }
       s_.state[i] = TrackMark::returned;
     }
-    close_fold(block, i, x, p);
     float fold = folded(i, p);
     for (int step = 0; step < times && std::abs(p.all.value - s_.target[i]) > tolerance_; ++step) {
       // What lies in a fold stays there: along it only the relaxation moves it.
@@ -179,15 +185,32 @@ void SkinTracker::Frame::settle(std::size_t b, int times, std::span<Vec3f> norma
   }
 }
 
+float SkinTracker::Frame::sunk(std::size_t i, const Probe& p) const {
+  return smooth_step(kShallow, kInside, p.all.value - s_.target[i]);
+}
+
+void SkinTracker::Frame::come_round(const TrackingScratch::Block& block, std::size_t i, Vec3f& x,
+                                    Probe& p) const {
+  const Vec3f way = s_.transforms[t_.own_[i]].linear() * (t_.rest_[i] - t_.rest_bone_[i]);
+  const float height = (x - s_.bone[i]).dot(way), least = kLeastHeight * way.squaredNorm();
+  const float share = sunk(i, p);
+  if (!(share > 0) || !(height < least)) return;
+  x += share * (least - height) / way.squaredNorm() * way;
+  look_again(block, i, x, p);
+}
+
 void SkinTracker::Frame::close_fold(const TrackingScratch::Block& block, std::size_t i, Vec3f& x,
                                     Probe& p) const {
-  const float sunk = p.nearest.firm * smooth_step(kShallow, kInside, p.all.value - s_.target[i]);
-  const float slope = p.nearest.back.norm();
-  if (!(sunk > 0) || !(p.nearest.side > kTight) || !(slope > kNoGradient)) return;
-  Vec3f move = (-sunk * (p.nearest.side - kTight) / slope / slope) * p.nearest.back;
-  const float length = move.norm(), longest = kLongestReturn * radius(t_.own_[i]);
-  if (length > longest) move *= longest / length;
-  x += move;
+  const float share = p.nearest.firm * sunk(i, p), slope = p.nearest.back.norm();
+  const float off = p.nearest.side - std::clamp(p.nearest.side, 0.0f, kTight);
+  if (!(share > 0) || off == 0 || !(slope > kNoGradient)) return;
+  const float longest = kLongestReturn * radius(t_.own_[i]);
+  x -= std::clamp(share * off / slope, -longest, longest) / slope * p.nearest.back;
+  look_again(block, i, x, p);
+}
+
+void SkinTracker::Frame::look_again(const TrackingScratch::Block& block, std::size_t i, const Vec3f& x,
+                                    Probe& p) const {
   s_.present[i] |= present_fields(block, x);
   p = probe(block, i, x);
 }
@@ -197,7 +220,7 @@ float SkinTracker::Frame::swollen_target(std::size_t i, float value) const {
 }
 
 float SkinTracker::Frame::folded(std::size_t i, const Probe& p) const {
-  return p.pressed * smooth_step(kShallow, kInside, p.all.value - s_.target[i]);
+  return p.pressed * sunk(i, p);
 }
 
 void SkinTracker::Frame::find_touch(std::size_t b, bool bones_have_moved) const {
@@ -504,7 +527,8 @@ SkinTracker::Contact SkinTracker::Frame::meet_neighbour(std::size_t i, const Fie
       contact.back +=
           contact.firm * (neighbour.plane_sign * plane.side_gradient(joint_radius) - contact.back);
       rest_side += contact.firm * (neighbour.rest_plane_side - rest_side);
-      gap += contact.firm * kPlaneGap;
+      const float edges = std::min(t_.edge_[i] / t_.neighbours_.joint_radius[joint], 1.0f);
+      gap += contact.firm * (kFlat + kPlaneGap * edges * edges);
       // In there all skin faces what it meets.
       slides *= 1 - contact.firm;
       contact.meets = 1 - slides;

@@ -109,9 +109,15 @@ class SkinTracker::Frame {
   Contact meet_neighbour(std::size_t i, const FieldNeighbour& neighbour, float slides, const FieldSample& own,
                          const FieldSample& other, const Vec3f& at) const;
 
-  /// Draws skin that hangs into its own flesh near a joint, where the way to the iso-value is not known so
-  /// close to the bones, to the plane in which a fold's skins meet. Else there would be pockets in it.
+  /// How far skin is inside of flesh: 0 on the outside, 1 in a fold.
+  float sunk(std::size_t i, const Probe& p) const;
+  /// Takes skin that has sunk in to its own side of its bone. Behind it the fields lead farther and farther
+  /// away.
+  void come_round(const TrackingScratch::Block& block, std::size_t i, Vec3f& x, Probe& p) const;
+  /// Takes skin that has sunk in near a joint to the plane in which a fold's skins meet, from either side. So
+  /// close to the bones fields do not know the way, and skin would hang into the flesh as a pocket.
   void close_fold(const TrackingScratch::Block& block, std::size_t i, Vec3f& x, Probe& p) const;
+  void look_again(const TrackingScratch::Block& block, std::size_t i, const Vec3f& x, Probe& p) const;
 
   /// Skin that a geometric skin has swollen may keep some of it: tissue that a fold displaces.
   float swollen_target(std::size_t i, float value) const;

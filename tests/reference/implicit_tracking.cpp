@@ -47,12 +47,13 @@ constexpr int kReturnSteps = 12;
 constexpr int kHalvings = 5;
 constexpr int kRestraints = 2;
 constexpr double kClear = 0.35;
-constexpr double kPlaneGap = 0.016;
+constexpr double kFlat = -0.015;
+constexpr double kPlaneGap = 0.9;
 constexpr double kSharedEase = 10;
 constexpr double kNoGradient = 1e-6;
 constexpr double kLeastBeta = 1e-3;
 // Those of fold planes.
-constexpr double kSlope = 0.8;
+constexpr double kSlope = 1.3;
 constexpr double kNoPlane = 0.05;
 constexpr double kReach = 2.2;
 constexpr double kMostTurn = 0.35;
@@ -488,7 +489,8 @@ class Tracking {
       apart = (1 - firm) * apart + firm * sign * planes_[j].side(from_joint, radius);
       back = (1 - firm) * back + firm * sign * planes_[j].side_gradient(radius);
       rest_side = (1 - firm) * rest_side + firm * static_cast<double>(neighbour.rest_plane_side);
-      gap += firm * kPlaneGap;
+      // By the square of the vertex's edges in the joint's radii at rest.
+      gap += firm * (kFlat + kPlaneGap * std::pow(std::min(rest_[v].edge / rest_joint_radius_[j], 1.0), 2));
       slides *= 1 - firm;
     }
     const double shift = kShift + kShiftAlong * static_cast<double>(neighbour.nearness) *

@@ -1,4 +1,5 @@
 #include <sinew/tracking/field_neighbours.h>
+#include <sinew/tracking/fold_plane.h>
 
 #include <cmath>
 
@@ -208,7 +209,7 @@ TEST(FieldNeighbours, PlaneSidesAreThoseOfTheJointsPlane) {
   for (const std::size_t v : {0u, 2u, 4u}) EXPECT_EQ(of(v, 1).plane_sign, -1) << v;
   for (const std::size_t v : {1u, 3u}) EXPECT_EQ(of(v, 0).plane_sign, 1) << v;
   // Way across, in radii, by the slope.
-  const float side = 0.8f * (above - joint).dot(Vec3f(1, 1, 0).normalized()) / 0.05f;
+  const float side = FoldPlane::kSlope * (above - joint).dot(Vec3f(1, 1, 0).normalized()) / 0.05f;
   EXPECT_GT(side, 0.5f);
   EXPECT_NEAR(of(0, 1).rest_plane_side, -side, 1e-5f);
   EXPECT_NEAR(of(1, 0).rest_plane_side, side, 1e-5f);
