@@ -62,7 +62,8 @@ constexpr int kHalvings = 5;
 // radii.
 constexpr float kFlat = -0.015f;
 constexpr float kPlaneGap = 0.9f;
-constexpr float kClear = 0.35f;  // own field less another's from which on they are not in contact
+constexpr float kCoarsest = 0.2f;  // edges up to which it grows
+constexpr float kClear = 0.35f;    // own field less another's from which on they are not in contact
 constexpr float kNoGradient = 1e-6f;
 constexpr float kLeastBeta = 1e-3f;
 
@@ -527,7 +528,7 @@ SkinTracker::Contact SkinTracker::Frame::meet_neighbour(std::size_t i, const Fie
       contact.back +=
           contact.firm * (neighbour.plane_sign * plane.side_gradient(joint_radius) - contact.back);
       rest_side += contact.firm * (neighbour.rest_plane_side - rest_side);
-      const float edges = std::min(t_.edge_[i] / t_.neighbours_.joint_radius[joint], 1.0f);
+      const float edges = std::min(t_.edge_[i] / t_.neighbours_.joint_radius[joint], kCoarsest);
       gap += contact.firm * (kFlat + kPlaneGap * edges * edges);
       // In there all skin faces what it meets.
       slides *= 1 - contact.firm;

@@ -49,6 +49,7 @@ constexpr int kRestraints = 2;
 constexpr double kClear = 0.35;
 constexpr double kFlat = -0.015;
 constexpr double kPlaneGap = 0.9;
+constexpr double kCoarsest = 0.2;
 constexpr double kSharedEase = 10;
 constexpr double kNoGradient = 1e-6;
 constexpr double kLeastBeta = 1e-3;
@@ -490,7 +491,8 @@ class Tracking {
       back = (1 - firm) * back + firm * sign * planes_[j].side_gradient(radius);
       rest_side = (1 - firm) * rest_side + firm * static_cast<double>(neighbour.rest_plane_side);
       // By the square of the vertex's edges in the joint's radii at rest.
-      gap += firm * (kFlat + kPlaneGap * std::pow(std::min(rest_[v].edge / rest_joint_radius_[j], 1.0), 2));
+      gap += firm *
+             (kFlat + kPlaneGap * std::pow(std::min(rest_[v].edge / rest_joint_radius_[j], kCoarsest), 2));
       slides *= 1 - firm;
     }
     const double shift = kShift + kShiftAlong * static_cast<double>(neighbour.nearness) *
