@@ -192,10 +192,11 @@ float SkinTracker::Frame::sunk(std::size_t i, const Probe& p) const {
 
 void SkinTracker::Frame::come_round(const TrackingScratch::Block& block, std::size_t i, Vec3f& x,
                                     Probe& p) const {
+  const float share = sunk(i, p);
+  if (!(share > 0)) return;
   const Vec3f way = s_.transforms[t_.own_[i]].linear() * (t_.rest_[i] - t_.rest_bone_[i]);
   const float height = (x - s_.bone[i]).dot(way), least = kLeastHeight * way.squaredNorm();
-  const float share = sunk(i, p);
-  if (!(share > 0) || !(height < least)) return;
+  if (!(height < least)) return;
   x += share * (least - height) / way.squaredNorm() * way;
   look_again(block, i, x, p);
 }
