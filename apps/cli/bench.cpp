@@ -251,7 +251,7 @@ std::string scaling_plot(const std::vector<CaseResult>& results) {
           series.x.push_back(static_cast<double>(result->what.vertices));
           series.y.push_back(run.nanoseconds_per_vertex);
         }
-    plot.series.push_back(std::move(series));
+    if (!series.x.empty()) plot.series.push_back(std::move(series));
   }
   return line_plot_svg(plot);
 }

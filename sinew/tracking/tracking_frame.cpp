@@ -148,7 +148,7 @@ void SkinTracker::Frame::settle(std::size_t b, int times, std::span<Vec3f> norma
     Probe p = probe(block, i, x);
     come_round(block, i, x, p);
     close_fold(block, i, x, p);
-    s_.state[i] = TrackMark::still;
+    s_.state[i] = x == s_.now[i] ? TrackMark::still : TrackMark::moved;
     const float own_slope = p.own.gradient.norm();
     s_.inwards[i] = own_slope > kNoGradient ? Vec3f(p.own.gradient / own_slope) : Vec3f(Vec3f::Zero());
     // Where the fields of two parts point the same way there is nothing to go back to, only farther in.
@@ -196,15 +196,18 @@ void SkinTracker::Frame::come_round(const TrackingScratch::Block& block, std::si
   if (!(share > 0)) return;
   const Vec3f way = s_.transforms[t_.own_[i]].linear() * (t_.rest_[i] - t_.rest_bone_[i]);
   const float height = (x - s_.bone[i]).dot(way), least = kLeastHeight * way.squaredNorm();
-  if (!(height < least)) return;
-  x += share * (least - height) / way.squaredNorm() * way;
+  const float longest = kLongestReturn * radius(t_.own_[i]);
+  if (!(height < least) || !(way.norm() > kNoGradient * longest)) return;
+  x += std::min(share * (least - height) / way.norm(), longest) * way.normalized();
   look_again(block, i, x, p);
 }
 
 void SkinTracker::Frame::close_fold(const TrackingScratch::Block& block, std::size_t i, Vec3f& x,
                                     Probe& p) const {
   const float share = p.nearest.firm * sunk(i, p), slope = p.nearest.back.norm();
-  const float off = p.nearest.side - std::clamp(p.nearest.side, 0.0f, kTight);
+  // As far as it slides, `side` is not a distance.
+  const float slides = 1 - p.nearest.meets, side = p.nearest.side - slides * slides * slides * Contact::kNone;
+  const float off = side - std::clamp(side, 0.0f, kTight);
   if (!(share > 0) || off == 0 || !(slope > kNoGradient)) return;
   const float longest = kLongestReturn * radius(t_.own_[i]);
   x -= std::clamp(share * off / slope, -longest, longest) / slope * p.nearest.back;
@@ -530,7 +533,7 @@ SkinTracker::Contact SkinTracker::Frame::meet_neighbour(std::size_t i, const Fie
           contact.firm * (neighbour.plane_sign * plane.side_gradient(joint_radius) - contact.back);
       rest_side += contact.firm * (neighbour.rest_plane_side - rest_side);
       const float edges = std::min(t_.edge_[i] / t_.neighbours_.joint_radius[joint], kCoarsest);
-      gap += contact.firm * (kFlat + kPlaneGap * edges * edges);
+      gap = std::max(gap + contact.firm * (kFlat + kPlaneGap * edges * edges), 0.0f);
       // In there all skin faces what it meets.
       slides *= 1 - contact.firm;
       contact.meets = 1 - slides;

@@ -470,7 +470,7 @@ class Tracking {
   /// the gradients turn against each other, which is a fold. Where it is negative, sliding leaves it all.
   ///
   /// In a share of the joint's fold plane, less on coarse meshes, `apart`, its gradient and the difference at
-  /// rest are the plane's, the gap is wider, and nothing slides.
+  /// rest are the plane's, the gap has another width, and nothing slides.
   Contact meet_neighbour(std::size_t v, const FieldNeighbour& neighbour, double slides, const Sample& own,
                          const Sample& other, const Vec3d& x) const {
     double apart = own.value - other.value;
@@ -491,8 +491,8 @@ class Tracking {
       back = (1 - firm) * back + firm * sign * planes_[j].side_gradient(radius);
       rest_side = (1 - firm) * rest_side + firm * static_cast<double>(neighbour.rest_plane_side);
       // By the square of the vertex's edges in the joint's radii at rest.
-      gap += firm *
-             (kFlat + kPlaneGap * std::pow(std::min(rest_[v].edge / rest_joint_radius_[j], kCoarsest), 2));
+      const double edges = std::min(rest_[v].edge / rest_joint_radius_[j], kCoarsest);
+      gap = std::max(0.0, gap + firm * (kFlat + kPlaneGap * edges * edges));
       slides *= 1 - firm;
     }
     const double shift = kShift + kShiftAlong * static_cast<double>(neighbour.nearness) *
