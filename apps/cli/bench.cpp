@@ -230,7 +230,7 @@ void print(const std::vector<KernelRun>& runs) {
 }
 
 /// Time per vertex over the size of the character, one line per method: level lines scale as they should.
-std::string scaling_plot(const std::vector<CaseResult>& results) {
+std::string scaling_plot(const std::vector<CaseResult>& results, const std::vector<LayerMethod>& methods) {
   LinePlot plot;
   plot.title = "Time per vertex and frame, positions, 1 thread";
   plot.x_label = "vertices";
@@ -242,7 +242,7 @@ std::string scaling_plot(const std::vector<CaseResult>& results) {
   std::stable_sort(by_size.begin(), by_size.end(), [](const CaseResult* a, const CaseResult* b) {
     return a->what.vertices < b->what.vertices;
   });
-  for (const LayerMethod& method : layer_methods()) {
+  for (const LayerMethod& method : methods) {
     PlotSeries series;
     series.name = method.name;
     for (const CaseResult* result : by_size)
@@ -251,7 +251,7 @@ std::string scaling_plot(const std::vector<CaseResult>& results) {
           series.x.push_back(static_cast<double>(result->what.vertices));
           series.y.push_back(run.nanoseconds_per_vertex);
         }
-    if (!series.x.empty()) plot.series.push_back(std::move(series));
+    plot.series.push_back(std::move(series));
   }
   return line_plot_svg(plot);
 }
@@ -410,7 +410,7 @@ int run_bench(const BenchOptions& options) {
     fmt::print("\nother programs took {:.0f} % of the machine{}\n", 100 * others,
                others > 0.05 ? ": ratios hold roughly, and two threads did not have two cores" : "");
   if (plot) {
-    plot->write(scaling_plot(results));
+    plot->write(scaling_plot(results, methods));
     plot->commit();
     if (!options.json) fmt::print("wrote {}\n", options.plot.string());
   }
