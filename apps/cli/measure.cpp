@@ -160,6 +160,9 @@ Json to_json(const Method& method) {
       entry[std::string(quantity.key)] = value ? Json(*value) : Json();
     }
     entry["joint_volume_smallest_joint"] = name_of_smallest_joint(frame, measured.rest);
+    entry["joint_volume_percent"] = Json::object();
+    for (const JointVolume& joint : frame.surface.joint_volumes)
+      entry["joint_volume_percent"][measured.rest.hinges[joint.hinge]] = 100 * joint.ratio;
     json["frames"].push_back(std::move(entry));
   }
   return json;

@@ -229,6 +229,12 @@ CharacterFields make_character_fields(const Character& character, const Implicit
     set->joints.push_back({static_cast<std::uint32_t>(field_of_joint[static_cast<std::size_t>(parent)]), f,
                            joints.place(parts[static_cast<std::size_t>(joint)].binding)});
   }
+  for (const auto& binding : character.bindings()) {
+    int joint = binding.joint;
+    while (joint >= 0 && field_of_joint[static_cast<std::size_t>(joint)] < 0)
+      joint = character.skeleton().joints[static_cast<std::size_t>(joint)].parent;
+    set->field_of_transform.push_back(joint < 0 ? -1 : field_of_joint[static_cast<std::size_t>(joint)]);
+  }
   std::vector<FieldSource> sources;
   for (const int joint : joint_of_field) {
     const JointPart& part = parts[static_cast<std::size_t>(joint)];

@@ -36,6 +36,16 @@ bool in_range(const Muscle& muscle, std::size_t fields, std::size_t transforms) 
 
 }  // namespace
 
+std::vector<std::int32_t> fields_of_transforms(const FieldSet& set) {
+  if (!set.field_of_transform.empty()) return set.field_of_transform;
+  std::vector<std::int32_t> result;
+  for (std::size_t f = 0; f < set.transform.size(); ++f) {
+    if (set.transform[f] >= result.size()) result.resize(std::size_t{set.transform[f]} + 1, -1);
+    result[set.transform[f]] = static_cast<std::int32_t>(f);
+  }
+  return result;
+}
+
 bool PosedField::muscles_cover(const Vec3f& at) const {
   for (std::uint32_t i = 0; i < muscle_count; ++i)
     if (muscles[i].covers(at)) return true;

@@ -25,7 +25,13 @@ struct FieldSet {
   CompositionTree tree;                  ///< its leaves are the fields
   std::vector<FieldJoint> joints;
   std::vector<Muscle> muscles;  ///< see check_muscles()
+  /// Per transform, the field of what it moves, or of the nearest one above that has a field; -1: none. May
+  /// be empty: then just the fields' own transforms have one.
+  std::vector<std::int32_t> field_of_transform;
 };
+
+/// FieldSet::field_of_transform, made of the fields' own transforms where it is empty.
+std::vector<std::int32_t> fields_of_transforms(const FieldSet& set);
 
 /// A field in a pose: how points get into its grid, and gradients out of it; and its muscles.
 struct PosedField {

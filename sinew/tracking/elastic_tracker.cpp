@@ -419,6 +419,7 @@ void ElasticTracker::go_on(std::span<const Affine3d> posed_from_rest, ElasticSta
   parallel_blocks(tracking.blocks.size(), 4, [&](std::size_t begin, std::size_t end) {
     for (std::size_t b = begin; b < end; ++b) {
       step.carry(b);
+      step.frame().find_twists(b);
       step.frame().find_fields(b);
       s.motion[b] = step.motion(b);
       s.active[b] = s.awake[b] || s.motion[b] > kStill;

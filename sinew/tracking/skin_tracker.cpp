@@ -85,6 +85,8 @@ SkinTracker::SkinTracker(const MeshView& rest, std::span<const std::int32_t> own
   std::vector<PosedField> posed(field_count);
   pose_fields(*fields_, posed_at_rest, posed);
   const FieldNeighbours neighbours = find_field_neighbours(*fields_, posed, rest.positions, own, weights);
+  const TwistShares twist_shares = find_twist_shares(*fields_, neighbours, own, weights);
+  child_bones_ = child_bones(*fields_);
   std::vector<float> iso(count, 0);
   std::vector<Vec3f> gradient(count, Vec3f::Zero());
   parallel_blocks(count, 256, [&](std::size_t begin, std::size_t end) {
@@ -138,6 +140,11 @@ SkinTracker::SkinTracker(const MeshView& rest, std::span<const std::int32_t> own
     }
     ease_.push_back(static_cast<float>(options.ease) * (1 + kSharedEase * shared));
     neighbours_.starts.push_back(static_cast<std::uint32_t>(neighbours_.entries.size()));
+    const auto shares = twist_shares.entries.begin();
+    if (tracked)
+      twist_shares_.entries.insert(twist_shares_.entries.end(), shares + twist_shares.starts[v],
+                                   shares + twist_shares.starts[v + 1]);
+    twist_shares_.starts.push_back(static_cast<std::uint32_t>(twist_shares_.entries.size()));
   }
   neighbours_.joint_radius = neighbours.joint_radius;
   std::vector<Triangle> triangles;
@@ -212,6 +219,9 @@ TrackingScratch SkinTracker::make_scratch() const {
   s.joints.resize(fields_->joints.size());
   s.planes.resize(fields_->joints.size());
   s.joint_radius.resize(fields_->joints.size());
+  s.twists.resize(fields_->joints.size());
+  s.seen.resize(twist_shares_.entries.size());
+  s.turned.assign(count, 0);
   s.blocks.resize((tracked_ + kBlock - 1) / kBlock);
   s.warm.resize(s.blocks.size());
   s.next_warm.resize(s.blocks.size());
@@ -246,6 +256,8 @@ void SkinTracker::pose(std::span<const Affine3d> posed_from_rest, TrackingScratc
     const float size = std::cbrt(std::sqrt(std::abs(s.transforms[joint.parent].linear().determinant() *
                                                     s.transforms[joint.child].linear().determinant())));
     s.joint_radius[j] = neighbours_.joint_radius[j] * (size > 0 && std::isfinite(size) ? size : 1.0f);
+    s.twists[j] = joint_twist(s.transforms[joint.parent].linear(), s.transforms[joint.child].linear(),
+                              s.joints[j], child_bones_[j]);
     s.planes[j] =
         turned_to_contact(fold_plane(s.joints[j], s.centers[joint.parent], s.centers[joint.child]),
                           s.joints[j], s.joint_radius[j], s.posed[joint.parent], s.posed[joint.child]);

@@ -13,6 +13,7 @@
 #include <sinew/tracking/field_neighbours.h>
 #include <sinew/tracking/fold_plane.h>
 #include <sinew/tracking/mean_value_rings.h>
+#include <sinew/tracking/twist_view.h>
 
 namespace sinew {
 
@@ -58,6 +59,9 @@ struct TrackingScratch {
   std::vector<Vec3f> joints;                ///< per joint of the set
   std::vector<FoldPlane> planes;            ///< per joint of the set
   std::vector<float> joint_radius;          ///< per joint of the set
+  std::vector<JointTwist> twists;           ///< per joint of the set
+  std::vector<TwistTurn> seen;              ///< per entry of the twist shares
+  std::vector<std::uint8_t> turned;         ///< 1: a vertex sees some field turned
   std::vector<Block> blocks;
   std::vector<std::uint32_t> work;             ///< active vertices, block by block
   std::vector<std::array<Vec3f, 2>> segments;  ///< all fields' bones
@@ -149,6 +153,8 @@ class SkinTracker {
   std::vector<Vec3f> rest_;
   std::vector<Vec3f> rest_height_;  // over the mean value of the ring
   FieldNeighbours neighbours_;
+  TwistShares twist_shares_;
+  std::vector<Vec3f> child_bones_;  // per joint of the set, at rest
   SkinWeights weights_;
   std::size_t turn_count_ = 0;      // transforms of a frame
   std::vector<Vec3f> rest_center_;  // per field

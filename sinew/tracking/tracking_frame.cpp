@@ -92,6 +92,19 @@ SkinTracker::Frame::Frame(const SkinTracker& tracker, TrackingScratch& scratch)
       strain_(static_cast<float>(t_.options_.strain)),
       relaxation_(static_cast<float>(t_.options_.relaxation)) {}
 
+void SkinTracker::Frame::find_twists(std::size_t b) const {
+  for (std::size_t i = b * kBlock; i < std::min((b + 1) * kBlock, t_.tracked_); ++i) {
+    bool turned = false;
+    for (std::uint32_t e = t_.twist_shares_.starts[i]; e < t_.twist_shares_.starts[i + 1]; ++e) {
+      const TwistShare& share = t_.twist_shares_.entries[e];
+      const JointTwist& twist = s_.twists[share.joint];
+      s_.seen[e] = twist.share > 0 ? seen_turn(twist, share) : TwistTurn();
+      turned = turned || s_.seen[e].sine != 0;
+    }
+    s_.turned[i] = turned;
+  }
+}
+
 void SkinTracker::Frame::find_fields(std::size_t b) const {
   const std::size_t begin = b * kBlock, end = std::min(begin + kBlock, t_.tracked_);
   TrackingScratch::Block& block = s_.blocks[b];
@@ -100,6 +113,11 @@ void SkinTracker::Frame::find_fields(std::size_t b) const {
   for (std::size_t i = begin; i < end; ++i) {
     low = low.cwiseMin(s_.now[i]), high = high.cwiseMax(s_.now[i]);
     margin = std::max(margin, kReach * radius(t_.own_[i]));
+    if (!s_.turned[i]) continue;
+    for (std::uint32_t e = t_.twist_shares_.starts[i]; e < t_.twist_shares_.starts[i + 1]; ++e) {
+      const Vec3f seen = seen_place(i, t_.twist_shares_.entries[e].field, s_.now[i]);
+      low = low.cwiseMin(seen), high = high.cwiseMax(seen);
+    }
   }
   low.array() -= margin, high.array() += margin;
   block.field_count = 0;
@@ -111,13 +129,14 @@ void SkinTracker::Frame::find_fields(std::size_t b) const {
 void SkinTracker::Frame::start(std::size_t b) const {
   const std::size_t begin = b * kBlock, end = std::min(begin + kBlock, t_.tracked_);
   TrackingScratch::Block& block = s_.blocks[b];
+  find_twists(b);
   find_fields(b);
   block.active = 0;
   for (std::size_t i = begin; i < end; ++i) {
     s_.state[i] = TrackMark::still;
     s_.beta[i] = s_.next_beta[i] = s_.held[i] = 0;
     find_sliding(i);
-    s_.present[i] = present_fields(block, s_.now[i]);
+    s_.present[i] = present_fields(block, i, s_.now[i]);
     const Probe p = probe(block, i, s_.now[i]);
     s_.target[i] = swollen_target(i, p.all.value);
     // What nobody sees is not worth the work; less than that is taken off everywhere, so that nothing pops.
@@ -135,9 +154,9 @@ void SkinTracker::Frame::start(std::size_t b) const {
 
 void SkinTracker::Frame::aim(std::size_t i, const TrackingScratch::Block& block) const {
   find_sliding(i);
-  s_.present[i] = present_fields(block, s_.start[i]);
+  s_.present[i] = present_fields(block, i, s_.start[i]);
   s_.target[i] = swollen_target(i, probe(block, i, s_.start[i]).all.value);
-  s_.present[i] = present_fields(block, s_.now[i]);
+  s_.present[i] = present_fields(block, i, s_.now[i]);
 }
 
 void SkinTracker::Frame::settle(std::size_t b, int times, std::span<Vec3f> normals) const {
@@ -216,7 +235,7 @@ void SkinTracker::Frame::close_fold(const TrackingScratch::Block& block, std::si
 
 void SkinTracker::Frame::look_again(const TrackingScratch::Block& block, std::size_t i, const Vec3f& x,
                                     Probe& p) const {
-  s_.present[i] |= present_fields(block, x);
+  s_.present[i] |= present_fields(block, i, x);
   p = probe(block, i, x);
 }
 
@@ -234,7 +253,7 @@ void SkinTracker::Frame::find_touch(std::size_t b, bool bones_have_moved) const 
   const TrackingScratch::Block& block = s_.blocks[b];
   for (std::size_t i = begin; i < end; ++i) {
     s_.next_beta[i] = 0;
-    s_.present[i] = present_fields(block, s_.now[i]);
+    s_.present[i] = present_fields(block, i, s_.now[i]);
     if (std::popcount(s_.present[i]) < 2 || !s_.posed[t_.own_[i]].usable) continue;
     if (bones_have_moved) find_sliding(i);
     s_.next_beta[i] = touch(block, i);
@@ -244,14 +263,14 @@ void SkinTracker::Frame::find_touch(std::size_t b, bool bones_have_moved) const 
 float SkinTracker::Frame::touch(const TrackingScratch::Block& block, std::size_t i) const {
   const std::uint16_t own = t_.own_[i];
   const Vec3f& at = s_.now[i];
-  const FieldSample mine = s_.posed[own].sample(at);
+  const FieldSample mine = sample(i, own, at);
   float most = 0, pressed = 0, all = mine.value;
   const FieldNeighbour* const entries = t_.neighbours_.entries.data();
   const FieldNeighbour* const last = entries + t_.neighbours_.starts[i + 1];
   for (std::uint64_t left = s_.present[i]; left != 0; left &= left - 1) {
     const std::uint16_t field = block.fields[static_cast<std::size_t>(std::countr_zero(left))];
     if (field == own) continue;
-    const FieldSample other = s_.posed[field].sample(at);
+    const FieldSample other = sample(i, field, at);
     if (!(other.value > 0)) continue;
     float apart = mine.value - other.value;
     const FieldNeighbour* neighbour = entries + t_.neighbours_.starts[i];
@@ -395,7 +414,7 @@ void SkinTracker::Frame::look_round(std::size_t b) const {
   const TrackingScratch::Block& block = s_.blocks[b];
   for (std::size_t k = 0; k < block.active; ++k) {
     const std::size_t i = s_.work[b * kBlock + k];
-    s_.present[i] = present_fields(block, s_.now[i]);
+    s_.present[i] = present_fields(block, i, s_.now[i]);
   }
 }
 
@@ -429,11 +448,35 @@ void SkinTracker::Frame::find_sliding(std::size_t i) const {
   }
 }
 
-std::uint64_t SkinTracker::Frame::present_fields(const TrackingScratch::Block& block, const Vec3f& at) const {
+std::uint64_t SkinTracker::Frame::present_fields(const TrackingScratch::Block& block, std::size_t i,
+                                                 const Vec3f& at) const {
   std::uint64_t present = 0;
-  for (std::size_t k = 0; k < block.field_count; ++k)
-    present |= std::uint64_t{s_.posed[block.fields[k]].covers(at)} << k;
+  for (std::size_t k = 0; k < block.field_count; ++k) {
+    const std::uint16_t field = block.fields[k];
+    const bool covers = s_.posed[field].covers(s_.turned[i] ? seen_place(i, field, at) : at);
+    present |= std::uint64_t{covers} << k;
+  }
   return present;
+}
+
+Vec3f SkinTracker::Frame::seen_place(std::size_t i, std::size_t field, const Vec3f& at) const {
+  Vec3f x = at;
+  for (std::uint32_t e = t_.twist_shares_.starts[i]; e < t_.twist_shares_.starts[i + 1]; ++e) {
+    const TwistShare& share = t_.twist_shares_.entries[e];
+    if (share.field == field) x = s_.twists[share.joint].turned(x, s_.seen[e].cosine, s_.seen[e].sine);
+  }
+  return x;
+}
+
+FieldSample SkinTracker::Frame::turned_sample(std::size_t i, std::size_t field, const Vec3f& at) const {
+  FieldSample sample = s_.posed[field].sample(seen_place(i, field, at));
+  for (std::uint32_t e = t_.twist_shares_.starts[i + 1]; e-- > t_.twist_shares_.starts[i];) {
+    const TwistShare& share = t_.twist_shares_.entries[e];
+    if (share.field == field)
+      sample.gradient =
+          s_.twists[share.joint].turned_direction(sample.gradient, s_.seen[e].cosine, -s_.seen[e].sine);
+  }
+  return sample;
 }
 
 SkinTracker::Probe SkinTracker::Frame::probe(const TrackingScratch::Block& block, std::size_t i,
@@ -447,7 +490,7 @@ SkinTracker::Probe SkinTracker::Frame::probe_with(const TrackingScratch::Block& 
   const std::uint16_t own = t_.own_[i];
   std::array<FieldSample, kUnions ? 1 : CompositionTree::kMostLeaves> samples;
   Probe result;
-  if (s_.posed[own].usable) result.own = s_.posed[own].sample(at);
+  if (s_.posed[own].usable) result.own = sample(i, own, at);
   result.all = result.own;
   const FieldNeighbour* const first = t_.neighbours_.entries.data();
   const FieldNeighbour* neighbour = first + t_.neighbours_.starts[i];
@@ -455,7 +498,7 @@ SkinTracker::Probe SkinTracker::Frame::probe_with(const TrackingScratch::Block& 
   for (std::uint64_t left = s_.present[i]; left != 0; left &= left - 1) {
     const auto k = static_cast<std::size_t>(std::countr_zero(left));
     const std::uint16_t field = block.fields[k];
-    FieldSample other = field == own ? result.own : s_.posed[field].sample(at);
+    FieldSample other = field == own ? result.own : sample(i, field, at);
     if (field != own && other.value > 0) {
       while (neighbour != last && neighbour->field < field) ++neighbour;
       Contact contact;
@@ -602,7 +645,7 @@ bool SkinTracker::Frame::newton_step(const TrackingScratch::Block& block, std::s
 template <typename Good>
 bool SkinTracker::Frame::go(const TrackingScratch::Block& block, std::size_t i, const Vec3f& move, Vec3f& x,
                             Probe& p, const Good& good) const {
-  s_.present[i] |= present_fields(block, x + move);
+  s_.present[i] |= present_fields(block, i, x + move);
   const Probe end = probe(block, i, x + move);
   if (good(end)) {
     x += move, p = end;

@@ -32,6 +32,9 @@ class SkinTracker::Frame {
  public:
   Frame(const SkinTracker& tracker, TrackingScratch& scratch);
 
+  /// Finds how vertices see fields when joints twist. Comes first.
+  void find_twists(std::size_t b) const;
+
   /// Finds the fields that reach a block.
   void find_fields(std::size_t b) const;
 
@@ -94,7 +97,16 @@ class SkinTracker::Frame {
 
   /// Which of a block's fields are not zero at a vertex: of the others it hears nothing until it is asked
   /// again.
-  std::uint64_t present_fields(const TrackingScratch::Block& block, const Vec3f& at) const;
+  std::uint64_t present_fields(const TrackingScratch::Block& block, std::size_t i, const Vec3f& at) const;
+
+  /// Turns a point to where a vertex, by what twists it, sees a field.
+  Vec3f seen_place(std::size_t i, std::size_t field, const Vec3f& at) const;
+
+  /// A field at a point, as a vertex sees it.
+  FieldSample sample(std::size_t i, std::size_t field, const Vec3f& at) const {
+    return s_.turned[i] ? turned_sample(i, field, at) : s_.posed[field].sample(at);
+  }
+  FieldSample turned_sample(std::size_t i, std::size_t field, const Vec3f& at) const;
 
   Probe probe(const TrackingScratch::Block& block, std::size_t i, const Vec3f& at) const;
 
