@@ -7,7 +7,7 @@
 
 #include <sinew/core/parallel.h>
 #include <sinew/geometry/disjoint_sets.h>
-#include <sinew/measure/vertex_normals.h>
+#include <sinew/geometry/vertex_normals.h>
 
 namespace sinew {
 

@@ -18,10 +18,8 @@ struct JointVolume {
   double ratio = 1;         ///< to the rest's
 };
 
-/// The volume of the limb round hinges that bend. A hinge's patch: of the triangles whose corners all lie
-/// within 1.5 limb radii of the joint at rest, and have at least half of their weight on bindings below or
-/// above the hinge, the connected piece with the largest area. Its borders are closed by fans
-/// (closed_surface.h), which follow the frame; its volume is signed, less what it overlaps itself
+/// The volume of the limb round hinges that bend: of a hinge's patch (hinge_patches.h), whose borders are
+/// closed by fans (closed_surface.h), which follow the frame; signed, less what it overlaps itself
 /// (overlap_volume.h). Hinges whose patch encloses less than a tenth of the sphere round the joint have none:
 /// the joint lies outside of the body or under one side of it. In a straight tube the patch is half of the
 /// sphere.

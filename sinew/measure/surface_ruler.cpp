@@ -11,7 +11,7 @@
 #include <sinew/geometry/volume.h>
 #include <sinew/measure/flips.h>
 #include <sinew/measure/fold_contact.h>
-#include <sinew/measure/limb_radius.h>
+#include <sinew/geometry/limb_radius.h>
 
 namespace sinew {
 

@@ -8,7 +8,7 @@
 #include <sinew/character/performer.h>
 #include <sinew/geometry/winding.h>
 #include <sinew/measure/quantities.h>
-#include <sinew/measure/vertex_normals.h>
+#include <sinew/geometry/vertex_normals.h>
 #include <sinew/models/models.h>
 #include <sinew/scene/gltf.h>
 

@@ -1,4 +1,4 @@
-#include <sinew/measure/vertex_normals.h>
+#include <sinew/geometry/vertex_normals.h>
 
 #include <cmath>
 

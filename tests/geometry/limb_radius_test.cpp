@@ -1,4 +1,4 @@
-#include <sinew/measure/limb_radius.h>
+#include <sinew/geometry/limb_radius.h>
 
 #include <cmath>
 

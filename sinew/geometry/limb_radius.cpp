@@ -1,4 +1,4 @@
-#include <sinew/measure/limb_radius.h>
+#include <sinew/geometry/limb_radius.h>
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <sinew/core/parallel.h>
 #include <sinew/geometry/one_rings.h>
 #include <sinew/geometry/ray_query.h>
-#include <sinew/measure/vertex_normals.h>
+#include <sinew/geometry/vertex_normals.h>
 
 namespace sinew {
 
