@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include <sinew/character/character_fields.h>
+#include <sinew/character/character_hinges.h>
 #include <sinew/core/pattern.h>
 
 namespace sinew {
@@ -23,6 +24,7 @@ struct ElasticLayerState : LayerState {
   std::vector<Transform> between;  // no history from here on
   std::vector<Affine3d> world_from_joint, posed_from_rest;
   BoneLiftScratch lift;
+  JointFillingScratch filling;
   std::vector<Affine3d> carried;  // of the last frame
 
   std::unique_ptr<LayerState> clone() const override { return std::make_unique<ElasticLayerState>(*this); }
@@ -72,6 +74,8 @@ ElasticLayer::ElasticLayer(const Character& character, const ElasticLayerOptions
                                               options.tracking, options.elastic, rigidity);
   lift_ = std::make_unique<BoneLift>(MeshView{character.rest(), character.triangles()}, fields.own,
                                      fields.set, character.skin_weights(), bindings_.size(), options.rising);
+  filling_ = std::make_unique<JointFilling>(MeshView{character.rest(), character.triangles()},
+                                            character.skin_weights(), find_hinges(character), options.filling);
 }
 
 std::unique_ptr<LayerState> ElasticLayer::make_state() const {
@@ -82,6 +86,7 @@ std::unique_ptr<LayerState> ElasticLayer::make_state() const {
   state->world_from_joint.resize(skeleton_.size());
   state->posed_from_rest.resize(bindings_.size());
   state->lift = lift_->make_scratch();
+  state->filling = filling_->make_scratch();
   state->carried = state->lift.transforms;
   return state;
 }
@@ -140,6 +145,8 @@ void ElasticLayer::deform(const LayerFrame& frame, LayerState* state, std::span<
   std::copy(joints.begin(), joints.end(), s.last.begin());
   std::copy(posed.begin(), posed.end(), s.carried.begin());
   if (has_morphs_) elastic_->add_morphs(s.skin, frame.rest, positions);
+  filling_->fill(posed, has_morphs_ ? frame.rest : std::span<const Vec3f>(), s.skin.tracking.room, s.filling,
+                 positions);
   if (!frame.room.empty()) elastic_->leave_room(positions, s.skin, frame.room);
 }
 

@@ -8,6 +8,7 @@
 #include <sinew/character/implicit_options.h>
 #include <sinew/tracking/bone_lift.h>
 #include <sinew/tracking/elastic_tracker.h>
+#include <sinew/tracking/joint_filling.h>
 
 namespace sinew {
 
@@ -52,6 +53,7 @@ class ElasticLayer : public FieldLayer {
   bool has_morphs_ = false;
   std::unique_ptr<const ElasticTracker> elastic_;
   std::unique_ptr<const BoneLift> lift_;
+  std::unique_ptr<const JointFilling> filling_;
 };
 
 std::unique_ptr<LayerOptions> make_elastic_options();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <sinew/character/character_fields.h>
+#include <sinew/character/character_hinges.h>
 
 namespace sinew {
 
@@ -11,6 +12,7 @@ namespace {
 struct ImplicitState : LayerState {
   TrackingScratch scratch;
   BoneLiftScratch lift;
+  JointFillingScratch filling;
   std::vector<Affine3d> carried;  // of the last frame
 };
 
@@ -23,12 +25,16 @@ ImplicitLayer::ImplicitLayer(const Character& character, const ImplicitOptions& 
                                            fields.set, character.skin_weights(), identity, options.tracking);
   lift_ = std::make_unique<BoneLift>(MeshView{character.rest(), character.triangles()}, fields.own,
                                      fields.set, character.skin_weights(), identity.size(), options.rising);
+  filling_ = std::make_unique<JointFilling>(MeshView{character.rest(), character.triangles()},
+                                            character.skin_weights(), find_hinges(character), options.filling);
+  has_morphs_ = character.morph_weight_count() > 0;
 }
 
 std::unique_ptr<LayerState> ImplicitLayer::make_state() const {
   auto state = std::make_unique<ImplicitState>();
   state->scratch = tracker_->make_scratch();
   state->lift = lift_->make_scratch();
+  state->filling = filling_->make_scratch();
   state->carried = state->lift.transforms;
   return state;
 }
@@ -37,6 +43,8 @@ void ImplicitLayer::deform(const LayerFrame& frame, LayerState* state, std::span
   auto& s = *static_cast<ImplicitState*>(state);
   const std::span<const Affine3d> posed = lift_->lift(frame.posed_from_rest, s.lift, positions);
   tracker_->track(posed, s.scratch, positions);
+  filling_->fill(posed, has_morphs_ ? frame.rest : std::span<const Vec3f>(), s.scratch.room, s.filling,
+                 positions);
   if (!frame.room.empty()) tracker_->leave_room(positions, s.scratch, frame.room);
   std::copy(posed.begin(), posed.end(), s.carried.begin());
 }

@@ -6,6 +6,7 @@
 #include <sinew/character/field_layer.h>
 #include <sinew/character/implicit_options.h>
 #include <sinew/tracking/bone_lift.h>
+#include <sinew/tracking/joint_filling.h>
 
 namespace sinew {
 
@@ -23,6 +24,8 @@ class ImplicitLayer : public FieldLayer {
  private:
   std::unique_ptr<const SkinTracker> tracker_;
   std::unique_ptr<const BoneLift> lift_;
+  std::unique_ptr<const JointFilling> filling_;
+  bool has_morphs_ = false;
 };
 
 std::unique_ptr<LayerOptions> make_implicit_options();

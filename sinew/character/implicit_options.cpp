@@ -179,6 +179,8 @@ void ImplicitOptions::visit(FieldVisitor& visitor) {
       "swelling", tracking.swelling, 0, 1,
       "share of the outgrowth of the layer before (dual quaternions swell bent joints) that stays: it "
       "makes up for what the fold displaces");
+  visitor.number("filling", filling, 0, 1,
+                 "share of the volume that bent joints lose which the free skin round them restores");
   visitor.number("rising", rising, 0, 1,
                  "share of the way out that skin takes whose bones lie inside of other flesh");
   visitor.integer("smoothing", tracking.smoothing, 0, 20, "sweeps of smoothing where skins touch");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 #include <sinew/core/parallel.h>
 #include <sinew/geometry/one_rings.h>
@@ -18,6 +19,25 @@ constexpr double kTilt = 25 * std::numbers::pi / 180;
 constexpr std::size_t kFewestHits = 5;
 constexpr int kSmoothings = 3;
 constexpr std::size_t kVerticesPerTask = 64;
+
+constexpr std::uint32_t kNoPart = 0xffffffffu;
+
+struct Parts {
+  std::vector<std::uint32_t> of_vertex;
+  std::vector<Eigen::AlignedBox3d> boxes;
+};
+
+Parts parts_of(const MeshView& mesh, std::span<const std::uint32_t> part) {
+  Parts parts{std::vector<std::uint32_t>(mesh.positions.size(), kNoPart), {}};
+  for (std::size_t t = 0; t < mesh.triangles.size(); ++t) {
+    if (part[t] >= parts.boxes.size()) parts.boxes.resize(part[t] + 1);
+    for (const std::uint32_t v : mesh.triangles[t]) {
+      parts.of_vertex[v] = part[t];
+      parts.boxes[part[t]].extend(mesh.positions[v].cast<double>());
+    }
+  }
+  return parts;
+}
 
 /// Half the median way through the part, 0 when too many rays find no other side.
 double median_half_way(const SurfaceQuery& surface, std::span<const std::uint32_t> part, const Vec3f& start,
@@ -71,32 +91,32 @@ void fill_from_neighbours(const OneRings& rings, std::vector<double>& radius) {
 
 }  // namespace
 
-std::vector<double> limb_radius(const MeshView& mesh, std::span<const std::uint32_t> part) {
-  std::vector<double> radius(mesh.positions.size(), 0);
-  if (mesh.triangles.empty()) return radius;
+std::vector<double> limb_radius_at(const MeshView& mesh, std::span<const std::uint32_t> part,
+                                   std::span<const std::uint32_t> vertices) {
+  std::vector<double> radius(vertices.size(), 0);
+  if (mesh.triangles.empty() || vertices.empty()) return radius;
   const SurfaceQuery surface(mesh);
   const std::vector<Vec3d> normals = angle_weighted_normals(mesh);
-
-  constexpr std::uint32_t kNoPart = 0xffffffffu;
-  std::vector<std::uint32_t> part_of_vertex(radius.size(), kNoPart);
-  std::vector<Eigen::AlignedBox3d> boxes;
-  for (std::size_t t = 0; t < mesh.triangles.size(); ++t) {
-    if (part[t] >= boxes.size()) boxes.resize(part[t] + 1);
-    for (const std::uint32_t v : mesh.triangles[t]) {
-      part_of_vertex[v] = part[t];
-      boxes[part[t]].extend(mesh.positions[v].cast<double>());
-    }
-  }
-  parallel_blocks(radius.size(), kVerticesPerTask, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t v = begin; v < end; ++v) {
-      if (part_of_vertex[v] == kNoPart || normals[v].isZero(0)) continue;
+  const Parts parts = parts_of(mesh, part);
+  parallel_blocks(vertices.size(), kVerticesPerTask, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::uint32_t v = vertices[i];
+      if (parts.of_vertex[v] == kNoPart || normals[v].isZero(0)) continue;
       // From a little inside, so that rays tilted along a bump do not end at once.
-      const double inset = 1e-5 * boxes[part_of_vertex[v]].diagonal().norm();
+      const double inset = 1e-5 * parts.boxes[parts.of_vertex[v]].diagonal().norm();
       const Vec3f start = (mesh.positions[v].cast<double>() - inset * normals[v]).cast<float>();
-      radius[v] = median_half_way(surface, part, start, normals[v], part_of_vertex[v]);
+      radius[i] = median_half_way(surface, part, start, normals[v], parts.of_vertex[v]);
     }
   });
+  return radius;
+}
 
+std::vector<double> limb_radius(const MeshView& mesh, std::span<const std::uint32_t> part) {
+  std::vector<std::uint32_t> all(mesh.positions.size());
+  std::iota(all.begin(), all.end(), 0u);
+  std::vector<double> radius = limb_radius_at(mesh, part, all);
+  if (mesh.triangles.empty()) return radius;
+  const Parts parts = parts_of(mesh, part);
   const OneRings rings = one_rings(radius.size(), mesh.triangles);
   fill_from_neighbours(rings, radius);
   for (int i = 0; i < kSmoothings; ++i) {
@@ -109,9 +129,9 @@ std::vector<double> limb_radius(const MeshView& mesh, std::span<const std::uint3
     radius = std::move(smooth);
   }
   for (std::size_t v = 0; v < radius.size(); ++v) {
-    if (radius[v] > 0 || part_of_vertex[v] == kNoPart) continue;
+    if (radius[v] > 0 || parts.of_vertex[v] == kNoPart) continue;
     double smallest = 0;
-    for (const double side : boxes[part_of_vertex[v]].sizes())
+    for (const double side : parts.boxes[parts.of_vertex[v]].sizes())
       if (side > 0 && (smallest == 0 || side < smallest)) smallest = side;
     radius[v] = smallest / 2;
   }

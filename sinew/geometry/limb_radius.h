@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -14,5 +15,9 @@ namespace sinew {
 /// for vertices in no triangle and parts without size. `part` names the connected part of each triangle.
 /// Throws Error when a position that a triangle uses is not finite.
 std::vector<double> limb_radius(const MeshView& mesh, std::span<const std::uint32_t> part);
+
+/// The same at some vertices only, not smoothed; 0 where rays leave through holes.
+std::vector<double> limb_radius_at(const MeshView& mesh, std::span<const std::uint32_t> part,
+                                   std::span<const std::uint32_t> vertices);
 
 }  // namespace sinew

@@ -234,6 +234,8 @@ TrackingScratch SkinTracker::make_scratch() const {
   s.going.assign(count, 0);
   s.next_going.assign(count, 0);
   s.slides.resize(neighbours_.entries.size());
+  s.free.assign(count, 1);
+  s.room.assign(count, 1);
   s.state.assign(count, TrackMark::still);
   s.marks.assign(count, TrackMark::still);
   return s;
@@ -309,6 +311,7 @@ void SkinTracker::track(std::span<const Affine3d> posed_from_rest, TrackingScrat
   }
   for (std::size_t i = 0; i < tracked_; ++i) {
     s.marks[vertex_[i]] = s.state[i];
+    s.room[vertex_[i]] = trust_[i] * (1 - std::min(2 * s.beta[i], 1.0f)) * s.free[i];
     if (!std::isfinite(s.start[i].sum())) continue;
     positions[vertex_[i]] =
         trust_[i] < 1 ? Vec3f(s.start[i] + trust_[i] * (s.now[i] - s.start[i])) : s.now[i];

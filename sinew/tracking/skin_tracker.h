@@ -43,7 +43,7 @@ enum class TrackMark : std::uint8_t {
 };
 
 /// Scratch of one performer; made by SkinTracker::make_scratch(). Vertices are in the tracker's own order, in
-/// which those near each other are together; only `marks` are in the mesh's.
+/// which those near each other are together; only `marks` and `room` are in the mesh's.
 struct TrackingScratch {
   /// Vertices that lie together and the fields that reach them in this frame.
   struct Block {
@@ -73,8 +73,10 @@ struct TrackingScratch {
   std::vector<float> held;             ///< share of the steps to the iso-value that are not taken
   std::vector<std::uint64_t> present;  ///< bits of the block's fields that a vertex has to do with
   std::vector<float> slides;           ///< per neighbour entry
+  std::vector<float> free;  ///< 1 where there is room for skin to swell, 0 at contacts
   std::vector<TrackMark> state;
   std::vector<TrackMark> marks;
+  std::vector<float> room;  ///< `free` of the frame, in the mesh's order
 };
 
 /// History-free tracking (Vaillant et al. 2012, §5; Vaillant 2015, §4.6.2): brings vertices that a geometric

@@ -197,6 +197,7 @@ void SkinTracker::Frame::settle(std::size_t b, int times, std::span<Vec3f> norma
       if (!whole) break;
     }
     s_.beta[i] = fold;
+    s_.free[i] = room_at(p);
     if (fold > kInFold && s_.state[i] != TrackMark::returned) s_.state[i] = TrackMark::contact;
     s_.now[i] = x;
     const Vec3f across = fold > kInFold ? p.off : p.all.gradient;
@@ -428,9 +429,18 @@ void SkinTracker::Frame::smooth(std::size_t b) const {
   }
 }
 
+float SkinTracker::Frame::room_at(const Probe& p) const {
+  if (p.nearest.side > kRoomy) return 1;
+  // Where both gradients point the same way the other part lies behind it.
+  const float between = std::max(
+      p.nearest.firm, 1 - smooth_step(kBetween, kBeside, gradient_cosine(p.own.gradient, p.nearest.rival)));
+  return 1 - between * (1 - smooth_step(kTight, kRoomy, p.nearest.side));
+}
+
 void SkinTracker::Frame::note(std::size_t i, const Probe& p) const {
   s_.error[i] = p.all.value - s_.target[i];
   s_.gradient[i] = p.all.gradient;
+  s_.free[i] = room_at(p);
 }
 
 void SkinTracker::Frame::find_sliding(std::size_t i) const {

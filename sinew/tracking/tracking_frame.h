@@ -91,6 +91,9 @@ class SkinTracker::Frame {
 
   void note(std::size_t i, const Probe& p) const;
 
+  /// 1 where there is room for skin to swell, 0 at a contact.
+  float room_at(const Probe& p) const;
+
   /// How far each neighbour's field just slides over the vertex: skin that does not face it does not meet it.
   /// By the part's place, not by its gradient, which turns round behind its bone.
   void find_sliding(std::size_t i) const;

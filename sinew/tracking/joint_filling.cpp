@@ -1,0 +1,252 @@
+#include <sinew/tracking/joint_filling.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <numbers>
+
+#include <fmt/format.h>
+#include <Eigen/LU>
+
+#include <sinew/core/error.h>
+#include <sinew/core/parallel.h>
+#include <sinew/core/smooth_step.h>
+#include <sinew/geometry/closed_surface.h>
+#include <sinew/geometry/limb_radius.h>
+#include <sinew/geometry/topology.h>
+#include <sinew/geometry/volume.h>
+
+namespace sinew {
+
+namespace {
+
+constexpr int kRounds = 3;
+// Freedom is evened out over rings of neighbours, as many as there are in half a limb radius, within these
+// bounds.
+constexpr double kFewestEvenings = 1;
+constexpr double kMostEvenings = 4;
+// Share of a patch's reach from which on its skin is moved less, for it has to end in the skin round it.
+constexpr double kFull = 0.6;
+constexpr double kLeastShareOfSphere = 0.1;  // that a patch encloses; else the joint is not in a limb
+// Degrees that a joint turns from which on it may lose something, and all of it is restored.
+constexpr double kStill = 5;
+constexpr double kBent = 25;
+constexpr double kLeft = 0.004;  // of the volume that is not missed
+constexpr double kMost = 0.4;   // of a push, in limb radii
+constexpr double kDegrees = std::numbers::pi / 180;
+
+/// The angle between two transforms' turns; 0 where one of them is none.
+double angle_between(const Affine3d& a, const Affine3d& b) {
+  const double sizes = a.linear().norm() * b.linear().norm();
+  if (!(sizes > 0) || !std::isfinite(sizes)) return 0;
+  const double cosine = (3 * a.linear().cwiseProduct(b.linear()).sum() / sizes - 1) / 2;
+  return std::acos(std::clamp(cosine, -1.0, 1.0));
+}
+
+/// The volume within a closed surface about a point of it, and its gradient by the first vertices.
+double volume_and_gradient(std::span<const Vec3f> places, std::span<const Triangle> triangles,
+                           std::span<Vec3f> gradients) {
+  const Vec3f origin = places[0];
+  std::fill(gradients.begin(), gradients.end(), Vec3f::Zero());
+  double six_fold = 0;
+  for (const Triangle& t : triangles) {
+    const Vec3f a = places[t[0]] - origin, b = places[t[1]] - origin, c = places[t[2]] - origin;
+    const Vec3f normal = (b - a).cross(c - a);
+    six_fold += static_cast<double>(a.dot(normal));
+    for (const std::uint32_t v : t)
+      if (v < gradients.size()) gradients[v] += normal / 6;
+  }
+  return six_fold / 6;
+}
+
+}  // namespace
+
+JointFilling::JointFilling(const MeshView& rest, const SkinWeights& weights, std::span<const Hinge> hinges,
+                           double share)
+    : vertices_(rest.positions.size()), share_(share) {
+  if (weights.rows() != vertices_)
+    throw Error(fmt::format("filling joints needs weights for each of {} vertices", vertices_));
+  if (!(share > 0) || hinges.empty()) return;
+  const std::vector<std::vector<std::uint32_t>> near = vertices_nearest_to(rest, weights, hinges, {});
+  std::vector<std::uint32_t> asked;
+  for (const std::vector<std::uint32_t>& some : near) asked.insert(asked.end(), some.begin(), some.end());
+  const std::vector<double> radii =
+      limb_radius_at(rest, connected_components(vertices_, rest.triangles).of_triangle, asked);
+  std::vector<double> radius(hinges.size(), 0);
+  std::size_t next = 0;
+  for (std::size_t h = 0; h < hinges.size(); ++h) {
+    std::vector<double> here;
+    for (std::size_t k = 0; k < near[h].size(); ++k, ++next)
+      if (radii[next] > 0) here.push_back(radii[next]);
+    if (here.empty()) continue;
+    const auto middle = here.begin() + static_cast<std::ptrdiff_t>(here.size() / 2);
+    std::nth_element(here.begin(), middle, here.end());
+    radius[h] = *middle;
+  }
+  std::vector<HingePatch> found = hinge_patches(rest, weights, hinges, radius);
+  for (std::size_t h = 0; h < hinges.size(); ++h) {
+    if (found[h].vertices.empty()) continue;
+    Patch patch;
+    patch.binding = hinges[h].binding, patch.parent = hinges[h].parent;
+    patch.radius = radius[h];
+    patch.vertices = std::move(found[h].vertices);
+    ClosedSurface closed = close_surface(patch.vertices.size(), found[h].triangles);
+    patch.skin_triangles = closed.triangle_count;
+    patch.triangles = std::move(closed.triangles);
+    patch.inverse_degree.assign(patch.vertices.size(), 0);
+    for (std::size_t t = 0; t < patch.skin_triangles; ++t)
+      for (const std::uint32_t v : patch.triangles[t]) patch.inverse_degree[v] += 2;
+    for (float& degree : patch.inverse_degree) degree = 1 / degree;
+    patch.borders = std::move(closed.borders);
+    std::vector<std::uint8_t> border(patch.vertices.size(), 0);
+    for (const std::vector<std::uint32_t>& vertices : patch.borders)
+      for (const std::uint32_t v : vertices) border[v] = 1;
+    for (std::size_t i = 0; i < patch.vertices.size(); ++i) {
+      const double away =
+          (rest.positions[patch.vertices[i]].cast<double>() - hinges[h].position).norm() / found[h].reach;
+      patch.share.push_back(
+          border[i] ? 0.0f : 1 - smooth_step(static_cast<float>(kFull), 1.0f, static_cast<float>(away)));
+    }
+    double edges = 0;
+    for (std::size_t t = 0; t < patch.skin_triangles; ++t)
+      for (int k = 0; k < 3; ++k)
+        edges += static_cast<double>((rest.positions[patch.vertices[patch.triangles[t][(k + 1) % 3]]] -
+                                      rest.positions[patch.vertices[patch.triangles[t][k]]])
+                                         .norm());
+    const double edge = edges / (3 * static_cast<double>(patch.skin_triangles));
+    patch.evenings = static_cast<int>(
+        std::clamp(std::round(patch.radius / (2 * edge)), kFewestEvenings, kMostEvenings));
+    JointFillingScratch::Patch s;
+    s.places.resize(patch.vertices.size() + patch.borders.size());
+    gather(patch, rest.positions, s);
+    patch.volume = volume_and_gradient(s.places, patch.triangles, {});
+    const double sphere = 4 * std::numbers::pi / 3 * std::pow(found[h].reach, 3);
+    if (patch.volume >= kLeastShareOfSphere * sphere) patches_.push_back(std::move(patch));
+  }
+}
+
+JointFillingScratch JointFilling::make_scratch() const {
+  JointFillingScratch s;
+  for (const Patch& patch : patches_) {
+    JointFillingScratch::Patch& p = s.patches.emplace_back();
+    p.places.resize(patch.vertices.size() + patch.borders.size());
+    p.gradients.resize(patch.vertices.size());
+    p.pushes.resize(patch.vertices.size());
+    p.freedom.resize(patch.vertices.size());
+  }
+  s.pushes.resize(patches_.empty() ? 0 : vertices_);
+  s.normals.resize(s.pushes.size());
+  return s;
+}
+
+void JointFilling::gather(const Patch& patch, std::span<const Vec3f> positions,
+                          JointFillingScratch::Patch& s) const {
+  for (std::size_t i = 0; i < patch.vertices.size(); ++i) s.places[i] = positions[patch.vertices[i]];
+  for (std::size_t k = 0; k < patch.borders.size(); ++k) {
+    Vec3f sum = Vec3f::Zero();
+    for (const std::uint32_t v : patch.borders[k]) sum += s.places[v];
+    s.places[patch.vertices.size() + k] = sum / static_cast<float>(patch.borders[k].size());
+  }
+}
+
+void JointFilling::start(const Patch& patch, std::span<const Affine3d> posed_from_rest,
+                         std::span<const Vec3f> morphed, JointFillingScratch::Patch& s) const {
+  const Affine3d &above = posed_from_rest[patch.parent], &below = posed_from_rest[patch.binding];
+  s.part = share_ * smooth_step(kStill, kBent, angle_between(above, below) / kDegrees);
+  s.pushed = 0;
+  if (!(s.part > 0)) return;
+  s.whole = patch.volume;
+  if (!morphed.empty()) {
+    gather(patch, morphed, s);
+    s.whole = volume_and_gradient(s.places, patch.triangles, {});
+  }
+  // As both bones are scaled.
+  s.whole *= std::sqrt(std::abs(above.linear().determinant() * below.linear().determinant()));
+}
+
+void JointFilling::find_freedom(const Patch& patch, std::span<const float> room,
+                                JointFillingScratch::Patch& s) const {
+  for (std::size_t i = 0; i < s.freedom.size(); ++i)
+    s.freedom[i] = patch.share[i] * room[patch.vertices[i]];
+  // It ends gradually at contacts, too.
+  for (int sweep = 0; sweep < patch.evenings; ++sweep) {
+    std::fill(s.pushes.begin(), s.pushes.end(), 0.0f);
+    for (std::size_t t = 0; t < patch.skin_triangles; ++t) {
+      const Triangle& f = patch.triangles[t];
+      const float sum = s.freedom[f[0]] + s.freedom[f[1]] + s.freedom[f[2]];
+      for (const std::uint32_t v : f) s.pushes[v] += sum - s.freedom[v];
+    }
+    for (std::size_t i = 0; i < s.freedom.size(); ++i)
+      s.freedom[i] = std::min(s.freedom[i], s.pushes[i] * patch.inverse_degree[i]);
+  }
+}
+
+void JointFilling::find_pushes(const Patch& patch, bool first, std::span<const Vec3f> positions,
+                               std::span<const float> room, JointFillingScratch::Patch& s) const {
+  std::fill(s.pushes.begin(), s.pushes.end(), 0.0f);
+  if (!(s.part > 0)) return;
+  gather(patch, positions, s);
+  const double volume = volume_and_gradient(s.places, patch.triangles, s.gradients);
+  const double lost = s.whole - volume;
+  // A little is not missed, and nothing begins at once.
+  if (first) {
+    if (!(lost > 0)) s.part = 0;
+    s.goal = volume + s.part * lost * lost / (std::abs(lost) + kLeft * s.whole);
+    find_freedom(patch, room, s);
+  }
+  if (!(s.goal > volume)) {
+    std::fill(s.pushes.begin(), s.pushes.end(), 0.0f);
+    return;
+  }
+  double capacity = 0;
+  for (std::size_t i = 0; i < s.pushes.size(); ++i) {
+    s.pushes[i] = s.freedom[i];
+    capacity += static_cast<double>(s.pushes[i] * s.gradients[i].norm());
+  }
+  const double size = std::cbrt(s.whole / patch.volume);
+  const double way = std::min((s.goal - volume) / capacity, kMost * size * patch.radius - s.pushed);
+  if (getenv("DBG")) fprintf(stderr,"patch b%u round1st %d whole %.4g lost %.3f goal %.3f cap-area %.3g way/R %.3f pushed/R %.3f mostR\n",patch.binding,first,s.whole*1e6,lost/s.whole,(s.goal-volume)/s.whole,capacity/patch.radius/patch.radius,(s.goal-volume)/capacity/patch.radius,s.pushed/patch.radius);
+  const bool goes = way > 0 && std::isfinite(way);
+  if (goes) s.pushed += way;
+  for (float& push : s.pushes) push *= goes ? static_cast<float>(way) : 0.0f;
+}
+
+void JointFilling::fill(std::span<const Affine3d> posed_from_rest, std::span<const Vec3f> morphed,
+                        std::span<const float> room, JointFillingScratch& s,
+                        std::span<Vec3f> positions) const {
+  assert(positions.size() == vertices_ && room.size() == vertices_);
+  if (patches_.empty()) return;
+  const auto each_patch = [&](auto&& work) {
+    parallel_blocks(patches_.size(), 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t p = begin; p < end; ++p) work(patches_[p], s.patches[p]);
+    });
+  };
+  each_patch([&](const Patch& patch, JointFillingScratch::Patch& p) {
+    start(patch, posed_from_rest, morphed, p);
+  });
+  for (int round = 0; round < kRounds; ++round) {
+    each_patch([&](const Patch& patch, JointFillingScratch::Patch& p) {
+      find_pushes(patch, round == 0, positions, room, p);
+    });
+    // Where patches overlap, the one that wants most is heard: they fill each other.
+    std::fill(s.pushes.begin(), s.pushes.end(), 0.0f);
+    for (std::size_t p = 0; p < patches_.size(); ++p) {
+      const JointFillingScratch::Patch& from = s.patches[p];
+      if (!(from.part > 0)) continue;
+      for (std::size_t i = 0; i < from.pushes.size(); ++i) {
+        const std::uint32_t v = patches_[p].vertices[i];
+        if (!(from.pushes[i] > s.pushes[v])) continue;
+        s.pushes[v] = from.pushes[i];
+        s.normals[v] = from.gradients[i];
+      }
+    }
+    for (std::size_t v = 0; v < vertices_; ++v) {
+      const float length = s.pushes[v] > 0 ? s.normals[v].norm() : 0.0f;
+      if (length > 0) positions[v] += s.pushes[v] / length * s.normals[v];
+    }
+  }
+}
+
+}  // namespace sinew

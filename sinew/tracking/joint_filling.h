@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <sinew/geometry/mesh.h>
+#include <sinew/skinning/hinge_patches.h>
+#include <sinew/skinning/weights.h>
+
+namespace sinew {
+
+/// Scratch of one performer; made by JointFilling::make_scratch().
+struct JointFillingScratch {
+  struct Patch {
+    std::vector<Vec3f> places;     ///< of its vertices, then of the middles of its fans
+    std::vector<Vec3f> gradients;  ///< of its volume, per vertex
+    std::vector<float> pushes;     ///< per vertex
+    std::vector<float> freedom;    ///< per vertex, share of a push that it takes in this frame
+    double whole = 0;              ///< the volume that it has unbent
+    double part = 0;               ///< of what is lost that is restored; 0: it is left alone
+    double goal = 0;               ///< volume to have in the end
+    double pushed = 0;             ///< how far, so far
+  };
+  std::vector<Patch> patches;
+  std::vector<float> pushes;  ///< per vertex of the surface
+  std::vector<Vec3f> normals;
+};
+
+/// Where a joint bends, its limb is flattened by the fold and loses flesh. The skin round it that is free
+/// swells until the patch within 1.5 limb radii (hinge_patches.h) has its volume again. History-free, and no
+/// more than a pose asks for: exact volumes, and other ways to restore them, are the business of
+/// effects/volume_keeper.h.
+class JointFilling {
+ public:
+  /// `weights` are by transforms; `hinges` name these. `share`, 0 to 1, of what is lost is restored. Throws
+  /// Error when weights are not one row per vertex.
+  JointFilling(const MeshView& rest, const SkinWeights& weights, std::span<const Hinge> hinges, double share);
+
+  JointFillingScratch make_scratch() const;
+
+  /// Moves `positions`, one per rest vertex. `room` says how free each is to move, 0 to 1. `morphed` is the
+  /// rest with what changes it in this frame, or empty. Allocates nothing, throws nothing; patches with
+  /// positions that are not finite stay as they are. Same bits for any number of threads.
+  void fill(std::span<const Affine3d> posed_from_rest, std::span<const Vec3f> morphed,
+            std::span<const float> room, JointFillingScratch& scratch, std::span<Vec3f> positions) const;
+
+ private:
+  struct Patch {
+    std::uint32_t binding = 0, parent = 0;  // transforms
+    std::vector<std::uint32_t> vertices;    // of the surface
+    std::vector<Triangle> triangles;        // by places in that list, and beyond it the middles of the fans
+    std::size_t skin_triangles = 0;                   // these come first, the fans' after them
+    std::vector<std::vector<std::uint32_t>> borders;  // of the fans, by places
+    std::vector<float> inverse_degree;                // per vertex, 1 over twice its triangles
+    std::vector<float> share;                         // per vertex, of a push that it takes
+    int evenings = 1;                                 // sweeps, see find_freedom()
+    double radius = 0;                                // of the limb
+    double volume = 0;                                // at rest
+  };
+
+  void gather(const Patch& patch, std::span<const Vec3f> positions, JointFillingScratch::Patch& s) const;
+  /// Finds what a patch should hold, and how much of that counts.
+  void start(const Patch& patch, std::span<const Affine3d> posed_from_rest, std::span<const Vec3f> morphed,
+             JointFillingScratch::Patch& s) const;
+  void find_freedom(const Patch& patch, std::span<const float> room, JointFillingScratch::Patch& s) const;
+  /// How far its vertices are to go along their normals.
+  void find_pushes(const Patch& patch, bool first, std::span<const Vec3f> positions,
+                   std::span<const float> room, JointFillingScratch::Patch& s) const;
+
+  std::vector<Patch> patches_;
+  std::size_t vertices_ = 0;
+  double share_ = 1;
+};
+
+}  // namespace sinew
