@@ -6,6 +6,7 @@
 #include <limits>
 #include <numbers>
 
+#include <Eigen/Geometry>
 #include <Eigen/LU>
 
 #include <sinew/geometry/one_rings.h>
@@ -64,6 +65,13 @@ constexpr double kClosed = 0.5;
 constexpr double kClearEnds = 0.1;
 constexpr double kWeak = 0.1;
 constexpr int kBisections = 8;
+// Those of twists.
+constexpr double kBend = 0.7;
+constexpr double kTwist = 0.95;
+constexpr double kNoAxis = 0.01;
+constexpr double kAxis = 0.05;
+constexpr double kLeastShare = 1e-3;
+constexpr double kNotRigid = 0.1;
 
 /// 3 t² − 2 t³ with t = (x − low) / (high − low), clamped to [0, 1].
 double smooth_step(double low, double high, double x) {
@@ -169,6 +177,51 @@ FoldPlane fold_plane(const Vec3d& joint, const Vec3d& parent_middle, const Vec3d
   return {(b - a).normalized(), (a + b) / 2};
 }
 
+/// A joint's turn in a pose.
+struct Twist {
+  Vec3d place = Vec3d::Zero();
+  Vec3d axis = Vec3d::UnitX();
+  double angle = 0;  // from 0 to π
+  double share = 0;  // 1: a twist of the child's bone; 0: a bend, or hardly a turn
+
+  Affine3d turn_by(double part) const {
+    return Eigen::Translation3d(place) * Eigen::AngleAxisd(part, axis) * Eigen::Translation3d(-place);
+  }
+};
+
+/// The angle to which dual quaternions blend `share` of a turn with none: 2 arg(1 − share + share e^(iθ/2)).
+double blended_angle(double angle, double share) {
+  return 2 * std::atan2(share * std::sin(angle / 2), 1 - share + share * std::cos(angle / 2));
+}
+
+/// A = s R with s > 0, about.
+bool is_turn(const Mat3d& a) {
+  const double scale = std::cbrt(a.determinant());
+  return scale > 0 && (a * a.transpose() / (scale * scale) - Mat3d::Identity()).norm() < kNotRigid;
+}
+
+Quatd turn_of(const Mat3d& a) {
+  return Quatd(Mat3d(a / std::cbrt(a.determinant()))).normalized();
+}
+
+/// Per field, whether the joint carries it: its child, and what hangs on that.
+std::vector<bool> fields_below(const FieldSet& set, const FieldJoint& top) {
+  std::vector<bool> below(set.fields.size(), false);
+  below[top.child] = true;
+  for (std::size_t pass = 0; pass < set.joints.size(); ++pass)
+    for (const FieldJoint& joint : set.joints)
+      if (below[joint.parent]) below[joint.child] = true;
+  return below;
+}
+
+/// The field that a transform counts for; -1: none.
+std::int32_t field_of(const FieldSet& set, std::uint32_t transform) {
+  if (!set.field_of_transform.empty())
+    return transform < set.field_of_transform.size() ? set.field_of_transform[transform] : -1;
+  const auto found = std::find(set.transform.begin(), set.transform.end(), transform);
+  return found == set.transform.end() ? -1 : static_cast<std::int32_t>(found - set.transform.begin());
+}
+
 struct Sample {
   double value = 0;
   Vec3d gradient = Vec3d::Zero();
@@ -206,6 +259,7 @@ struct RestVertex {
   std::vector<double> mean_values;  // Φ of the ring; empty where there are none
   Vec3d height = Vec3d::Zero();     // of the vertex over Σ Φ_j v_j
   std::vector<FieldNeighbour> neighbours;
+  std::vector<double> follows;  // per joint: share of the vertex's weight that is below it
 };
 
 /// What happens to a vertex in a frame.
@@ -221,6 +275,7 @@ struct PosedVertex {
   TrackMark mark = TrackMark::still;
   std::vector<double> slides;  // per neighbour: 1 where its field just slides over the vertex
   std::vector<double> faced;   // per field: how far the vertex meets it as a stranger
+  std::vector<Affine3d> view;  // per field: takes points to where the vertex sees it
 };
 
 class Tracking {
@@ -261,6 +316,7 @@ class Tracking {
 
   void learn_rest() {
     for (std::size_t f = 0; f < fields_.fields.size(); ++f) joints_away_.push_back(joints_away(fields_, f));
+    for (const FieldJoint& joint : fields_.joints) below_.push_back(fields_below(fields_, joint));
     for (const Operator& operation : fields_.tree.operators())
       unions_only_ = unions_only_ && operation.kind() == OperatorKind::union_;
     pose(std::vector<Affine3d>(transform_count(), Affine3d::Identity()));
@@ -281,6 +337,7 @@ class Tracking {
       across.push_back(Vec3f::Zero());
       if (task_.own[v] < 0) continue;
       vertex.own = static_cast<std::size_t>(task_.own[v]);
+      for (std::size_t j = 0; j < fields_.joints.size(); ++j) vertex.follows.push_back(weight_below(v, j));
       const Sample all = compose(vertex, felt(vertex, all_fields(task_.rest[v]), all_of_it));
       across[v] = all.gradient.cast<float>();
       vertex.tracked = all.value > 0;
@@ -317,6 +374,19 @@ class Tracking {
     }
   }
 
+  /// Of the vertex's weight on what has a field.
+  double weight_below(std::size_t v, std::size_t joint) const {
+    double below = 0, all = 0;
+    for (std::size_t k = 0; k < task_.weights.row_size(v); ++k) {
+      const std::int32_t f = field_of(fields_, task_.weights.row_joints(v)[k]);
+      if (f < 0) continue;
+      const auto weight = static_cast<double>(task_.weights.row_values(v)[k]);
+      all += weight;
+      if (below_[joint][static_cast<std::size_t>(f)]) below += weight;
+    }
+    return all > 0 ? below / all : 0;
+  }
+
   std::size_t transform_count() const {
     std::uint32_t last = 0;
     for (const std::uint32_t transform : fields_.transform) last = std::max(last, transform);
@@ -333,6 +403,8 @@ class Tracking {
       rest_from_posed_.push_back(posed_from_rest[transform].inverse());
     joint_radius_.clear();
     planes_.clear();
+    twists_.clear();
+    for (const FieldJoint& joint : fields_.joints) twists_.push_back(posed_twist(joint));
     for (std::size_t j = 0; j < rest_joint_radius_.size(); ++j) {
       joint_radius_.push_back(rest_joint_radius_[j] * joint_size(fields_.joints[j]));
       planes_.push_back(posed_plane(j));
@@ -381,6 +453,23 @@ class Tracking {
     return plane.turned(angle * clear * smooth_step(kWeak, kFaint, met) *
                         smooth_step(kOpen, kClosed, closed) *
                         (1 - smooth_step(kMostTurn / 2, kMostTurn, std::abs(angle))));
+  }
+
+  /// R_parent⁻¹ R_child = (axis, θ); a twist as far as the axis lies along the child's bone, whichever way.
+  Twist posed_twist(const FieldJoint& joint) const {
+    Twist twist;
+    twist.place = place_of(joint);
+    const Mat3d parent = transform_of(joint.parent).linear(), child = transform_of(joint.child).linear();
+    Vec3d bone = Vec3d::Zero();
+    for (const BoneSegment& segment : fields_.fields[joint.child].segments)
+      bone += segment.tail - segment.head;
+    if (!is_turn(parent) || !is_turn(child) || !(bone.norm() > 0)) return twist;
+    const Eigen::AngleAxisd turn(turn_of(parent).conjugate() * turn_of(child));
+    twist.axis = turn_of(parent) * turn.axis();
+    twist.angle = turn.angle();
+    twist.share = smooth_step(kNoAxis, kAxis, std::sin(turn.angle() / 2)) *
+                  smooth_step(kBend, kTwist, std::abs(cosine(turn.axis(), bone)));
+    return twist;
   }
 
   const Affine3d& transform_of(std::size_t f) const { return posed_from_rest_[fields_.transform[f]]; }
@@ -441,9 +530,38 @@ class Tracking {
     return {static_cast<double>(all.value), all.gradient.cast<double>()};
   }
 
+  /// Every twisted joint has turned the vertex by the blend of its weight below it, and a field that it
+  /// carries all the way. The vertex sees its own field and, as far as they are near, its neighbours' as if
+  /// they had turned by as much as itself: points go by the difference. Joints come in the set's order.
+  Affine3d view_of(std::size_t v, std::size_t f) const {
+    double nearness = f == rest_[v].own ? 1 : 0;
+    for (const FieldNeighbour& n : rest_[v].neighbours)
+      if (n.field == f) nearness = static_cast<double>(n.nearness);
+    Affine3d view = Affine3d::Identity();
+    for (std::size_t j = 0; j < twists_.size(); ++j) {
+      const double field_follows = below_[j][f] ? 1 : 0, follows = rest_[v].follows[j];
+      if (!(std::abs(field_follows - follows) > kLeastShare)) continue;
+      const Twist& twist = twists_[j];
+      const double ahead = field_follows * twist.angle - blended_angle(twist.angle, follows);
+      view = twist.turn_by(blended_angle(ahead, twist.share * nearness)) * view;
+    }
+    return view;
+  }
+
+  /// f(V x) and its gradient Vᵀ ∇f, V the vertex's view of the field.
+  std::vector<Sample> seen_fields(std::size_t v, const Vec3d& x) const {
+    std::vector<Sample> samples;
+    for (std::size_t f = 0; f < fields_.fields.size(); ++f) {
+      const Affine3d& view = skin_[v].view[f];
+      samples.push_back(field(f, view * x));
+      samples[f].gradient = view.linear().transpose() * samples[f].gradient;
+    }
+    return samples;
+  }
+
   Probe probe(std::size_t v, const Vec3d& x) const {
     const RestVertex& vertex = rest_[v];
-    const std::vector<Sample> samples = all_fields(x);
+    const std::vector<Sample> samples = seen_fields(v, x);
     const std::vector<Sample> as_felt = felt(vertex, samples, skin_[v].faced);
     Probe result;
     result.own = samples[vertex.own];
@@ -551,6 +669,7 @@ class Tracking {
     if (!rest_[v].tracked) return;
     for (const FieldNeighbour& n : rest_[v].neighbours) vertex.slides.push_back(slides_over(v, n));
     for (std::size_t f = 0; f < fields_.fields.size(); ++f) vertex.faced.push_back(faced(v, f));
+    for (std::size_t f = 0; f < fields_.fields.size(); ++f) vertex.view.push_back(view_of(v, f));
     const Probe p = probe(v, start);
     vertex.target = target(v, p.all.value);
     vertex.inwards = direction_of(p.own.gradient);
@@ -806,9 +925,11 @@ class Tracking {
   std::vector<RestVertex> rest_;
   std::vector<double> rest_joint_radius_, joint_radius_;
   std::vector<std::vector<int>> joints_away_;  // from each field to each other
+  std::vector<std::vector<bool>> below_;       // per joint and field: whether it carries the field
   std::vector<Affine3d> posed_from_rest_;
   std::vector<Affine3d> rest_from_posed_;  // per field
   std::vector<FoldPlane> planes_;          // per joint
+  std::vector<Twist> twists_;              // per joint
   std::vector<PosedVertex> skin_;
 };
 
