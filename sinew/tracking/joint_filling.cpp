@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <numbers>
 
 #include <fmt/format.h>
@@ -207,7 +205,6 @@ void JointFilling::find_pushes(const Patch& patch, bool first, std::span<const V
   }
   const double size = std::cbrt(s.whole / patch.volume);
   const double way = std::min((s.goal - volume) / capacity, kMost * size * patch.radius - s.pushed);
-  if (getenv("DBG")) fprintf(stderr,"patch b%u round1st %d whole %.4g lost %.3f goal %.3f cap-area %.3g way/R %.3f pushed/R %.3f mostR\n",patch.binding,first,s.whole*1e6,lost/s.whole,(s.goal-volume)/s.whole,capacity/patch.radius/patch.radius,(s.goal-volume)/capacity/patch.radius,s.pushed/patch.radius);
   const bool goes = way > 0 && std::isfinite(way);
   if (goes) s.pushed += way;
   for (float& push : s.pushes) push *= goes ? static_cast<float>(way) : 0.0f;

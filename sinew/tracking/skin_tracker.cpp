@@ -73,6 +73,9 @@ SkinTracker::SkinTracker(const MeshView& rest, std::span<const std::int32_t> own
   for (const std::uint32_t transform : fields_->transform)
     if (transform >= posed_at_rest.size())
       throw Error(fmt::format("tracking: field of transform {} of {}", transform, posed_at_rest.size()));
+  for (const std::int32_t field : fields_->field_of_transform)
+    if (field >= static_cast<std::int32_t>(field_count))
+      throw Error(fmt::format("tracking: a transform of field {} of {}", field, field_count));
   for (const std::int32_t field : own)
     if (field >= static_cast<std::int32_t>(field_count))
       throw Error(fmt::format("tracking: own field {} of {}", field, field_count));

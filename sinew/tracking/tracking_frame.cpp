@@ -63,6 +63,9 @@ constexpr int kHalvings = 5;
 constexpr float kFlat = -0.015f;
 constexpr float kPlaneGap = 0.9f;
 constexpr float kCoarsest = 0.2f;  // edges up to which it grows
+// Values of a part's field that is no neighbour: from which on it is felt, and wholly is.
+constexpr float kFaint = 0.05f;
+constexpr float kFelt = 0.35f;
 constexpr float kClear = 0.35f;    // own field less another's from which on they are not in contact
 constexpr float kNoGradient = 1e-6f;
 constexpr float kLeastBeta = 1e-3f;
@@ -99,7 +102,7 @@ void SkinTracker::Frame::find_twists(std::size_t b) const {
       const TwistShare& share = t_.twist_shares_.entries[e];
       const JointTwist& twist = s_.twists[share.joint];
       s_.seen[e] = twist.share > 0 ? seen_turn(twist, share) : TwistTurn();
-      turned = turned || s_.seen[e].sine != 0;
+      turned = turned || s_.seen[e].cosine != 1;
     }
     s_.turned[i] = turned;
   }
@@ -138,7 +141,7 @@ void SkinTracker::Frame::start(std::size_t b) const {
     find_sliding(i);
     s_.present[i] = present_fields(block, i, s_.now[i]);
     const Probe p = probe(block, i, s_.now[i]);
-    s_.target[i] = swollen_target(i, p.all.value);
+    s_.target[i] = swollen_target(i, p);
     // What nobody sees is not worth the work; less than that is taken off everywhere, so that nothing pops.
     s_.target[i] += std::clamp(p.all.value - s_.target[i], -t_.ease_[i], t_.ease_[i]);
     const float slope = p.own.gradient.norm();
@@ -155,7 +158,7 @@ void SkinTracker::Frame::start(std::size_t b) const {
 void SkinTracker::Frame::aim(std::size_t i, const TrackingScratch::Block& block) const {
   find_sliding(i);
   s_.present[i] = present_fields(block, i, s_.start[i]);
-  s_.target[i] = swollen_target(i, probe(block, i, s_.start[i]).all.value);
+  s_.target[i] = swollen_target(i, probe(block, i, s_.start[i]));
   s_.present[i] = present_fields(block, i, s_.now[i]);
 }
 
@@ -240,8 +243,9 @@ void SkinTracker::Frame::look_again(const TrackingScratch::Block& block, std::si
   p = probe(block, i, x);
 }
 
-float SkinTracker::Frame::swollen_target(std::size_t i, float value) const {
-  return t_.iso_[i] + swelling_ * std::min(0.0f, value - t_.iso_[i]);
+float SkinTracker::Frame::swollen_target(std::size_t i, const Probe& p) const {
+  const float kept = swelling_ * (1 - smooth_step(kFaint, kFelt, p.stranger));
+  return t_.iso_[i] + kept * std::min(0.0f, p.all.value - t_.iso_[i]);
 }
 
 float SkinTracker::Frame::folded(std::size_t i, const Probe& p) const {
@@ -522,6 +526,7 @@ SkinTracker::Probe SkinTracker::Frame::probe_with(const TrackingScratch::Block& 
           contact.meets = faced(i, field);
           other.value *= contact.meets, other.gradient *= contact.meets;
         }
+        result.stranger = std::max(result.stranger, other.value);
         contact.side = result.own.value - other.value - gap_;
         contact.back = result.own.gradient - other.gradient;
         contact.rival = other.gradient;

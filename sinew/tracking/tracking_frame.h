@@ -23,6 +23,7 @@ struct SkinTracker::Probe {
   Contact nearest;            // that of the least side
   float pressed = 0;          // 1 when it lies against another part's skin, 0 when none is near
   Vec3f off = Vec3f::Zero();  // the way off that skin
+  float stranger = 0;         // strongest field of a part that it has nothing to do with at rest
 };
 
 /// One frame of SkinTracker (Vaillant et al. 2012, §5; Vaillant 2015, §4.6.2), shared by the threads that do
@@ -134,8 +135,9 @@ class SkinTracker::Frame {
   void close_fold(const TrackingScratch::Block& block, std::size_t i, Vec3f& x, Probe& p) const;
   void look_again(const TrackingScratch::Block& block, std::size_t i, const Vec3f& x, Probe& p) const;
 
-  /// Skin that a geometric skin has swollen may keep some of it: tissue that a fold displaces.
-  float swollen_target(std::size_t i, float value) const;
+  /// Skin that a geometric skin has swollen may keep some of it: tissue that a fold displaces. Not where
+  /// another part comes near, which knows of the fields only.
+  float swollen_target(std::size_t i, const Probe& p) const;
 
   /// 1 for a vertex that lies between its own part and another, 0 for one on the outside.
   float folded(std::size_t i, const Probe& p) const;

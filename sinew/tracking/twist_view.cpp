@@ -18,13 +18,44 @@ constexpr float kTwist = 0.95f;
 constexpr float kNoAxis = 0.01f;
 constexpr float kAxis = 0.05f;
 constexpr float kLeastShare = 1e-3f;
+// How far a transform may be from a turn, as the size of A Aᵀ − 1: wholly one, and not at all.
+constexpr float kRigid = 0.05f;
+constexpr float kStretched = 0.3f;
+// Between a vertex's own field and one that it sees turned there are so many joints at most: a hand that
+// touches a thigh at rest is not seen so from there.
+constexpr int kKinJoints = 3;
+constexpr double kShortBone = 0.1;  // in support radii; then the part tells its direction
 
-/// The rotation of a matrix that turns and scales; a zero quaternion where it does something else.
-Eigen::Quaternionf turn_of(const Eigen::Matrix3f& matrix) {
+struct Turn {
+  Eigen::Quaternionf rotation{1, 0, 0, 0};
+  float share = 0;  // 1 where the matrix turns and scales; 0 where it does something else
+};
+
+Turn turn_of(const Eigen::Matrix3f& matrix) {
   const float scale = std::cbrt(matrix.determinant());
   const Eigen::Matrix3f turn = matrix / scale;
-  const bool rigid = scale > 0 && (turn * turn.transpose() - Eigen::Matrix3f::Identity()).norm() < 0.1f;
-  return rigid ? Eigen::Quaternionf(turn).normalized() : Eigen::Quaternionf(0, 0, 0, 0);
+  const float off = (turn * turn.transpose() - Eigen::Matrix3f::Identity()).norm();
+  if (!(scale > 0) || !(off < kStretched)) return {};
+  return {Eigen::Quaternionf(turn).normalized(), 1 - smooth_step(kRigid, kStretched, off)};
+}
+
+/// Per field, its distance from one of them, in joints; many where there is no way.
+std::vector<int> joints_from(const FieldSet& set, std::span<const std::int32_t> parent, std::size_t from) {
+  const int many = static_cast<int>(set.fields.size()) + 1;
+  std::vector<int> steps(set.fields.size(), many), up(set.fields.size(), many);
+  int step = 0;
+  for (auto at = static_cast<std::int32_t>(from); at >= 0 && up[static_cast<std::size_t>(at)] == many;
+       at = parent[static_cast<std::size_t>(at)])
+    up[static_cast<std::size_t>(at)] = step++;
+  for (std::size_t f = 0; f < steps.size(); ++f) {
+    auto at = static_cast<std::int32_t>(f);
+    for (int down = 0; at >= 0 && down < many; ++down, at = parent[static_cast<std::size_t>(at)])
+      if (up[static_cast<std::size_t>(at)] < many) {
+        steps[f] = down + up[static_cast<std::size_t>(at)];
+        break;
+      }
+  }
+  return steps;
 }
 
 }  // namespace
@@ -33,15 +64,15 @@ JointTwist joint_twist(const Eigen::Matrix3f& parent, const Eigen::Matrix3f& chi
                        const Vec3f& bone) {
   JointTwist twist;
   twist.place = place;
-  const Eigen::Quaternionf above = turn_of(parent), below = turn_of(child);
-  Eigen::Quaternionf turn = above.conjugate() * below;
+  const Turn above = turn_of(parent), below = turn_of(child);
+  Eigen::Quaternionf turn = above.rotation.conjugate() * below.rotation;
   if (turn.w() < 0) turn.coeffs() = -turn.coeffs();
   const float sine = turn.vec().norm(), length = bone.norm();
   if (!(sine > kNoAxis) || !(length > 0) || !place.allFinite()) return twist;
   const Vec3f axis = turn.vec() / sine;
   twist.half_cosine = turn.w(), twist.half_sine = sine;
-  twist.axis = above * axis;
-  twist.share = smooth_step(kNoAxis, kAxis, sine) *
+  twist.axis = above.rotation * axis;
+  twist.share = above.share * below.share * smooth_step(kNoAxis, kAxis, sine) *
                 smooth_step(kBend, kTwist, std::abs(axis.dot(bone)) / length);
   return twist;
 }
@@ -70,6 +101,8 @@ std::vector<Vec3f> child_bones(const FieldSet& set) {
   for (const FieldJoint& joint : set.joints) {
     Vec3d sum = Vec3d::Zero();
     for (const BoneSegment& segment : set.fields[joint.child].segments) sum += segment.tail - segment.head;
+    if (sum.norm() < kShortBone * set.fields[joint.child].radius)
+      sum = middle_of(set.fields[joint.child]).cast<double>() - joint.place;
     bones.push_back(sum.allFinite() ? Vec3f(sum.cast<float>()) : Vec3f(Vec3f::Zero()));
   }
   return bones;
@@ -78,7 +111,7 @@ std::vector<Vec3f> child_bones(const FieldSet& set) {
 TwistShares find_twist_shares(const FieldSet& set, const FieldNeighbours& neighbours,
                               std::span<const std::int32_t> own, const SkinWeights& weights) {
   const std::size_t count = set.fields.size();
-  // Per field, the joint above it; -1: none. Joints that go round in circles have no below.
+  // Per field, the joint above it; -1: none.
   std::vector<std::int32_t> above(count, -1), parent(count, -1);
   for (std::size_t j = 0; j < set.joints.size(); ++j) {
     above[set.joints[j].child] = static_cast<std::int32_t>(j);
@@ -89,10 +122,14 @@ TwistShares find_twist_shares(const FieldSet& set, const FieldNeighbours& neighb
   for (std::size_t f = 0; f < count; ++f) {
     auto at = static_cast<std::int32_t>(f);
     for (std::size_t up = 0; up < count && at >= 0 && above[static_cast<std::size_t>(at)] >= 0; ++up) {
-      carriers[f].push_back(static_cast<std::uint16_t>(above[static_cast<std::size_t>(at)]));
+      const auto joint = static_cast<std::uint16_t>(above[static_cast<std::size_t>(at)]);
+      if (std::find(carriers[f].begin(), carriers[f].end(), joint) != carriers[f].end()) break;
+      carriers[f].push_back(joint);
       at = parent[static_cast<std::size_t>(at)];
     }
   }
+  std::vector<std::vector<int>> away;
+  for (std::size_t f = 0; f < count; ++f) away.push_back(joints_from(set, parent, f));
   const std::vector<std::int32_t> field_of = fields_of_transforms(set);
   TwistShares result;
   std::vector<float> follows(set.joints.size(), 0);
@@ -136,7 +173,7 @@ TwistShares find_twist_shares(const FieldSet& set, const FieldNeighbours& neighb
       bool own_added = false;
       for (const FieldNeighbour& n : neighbours[v]) {
         if (!own_added && n.field > own[v]) add(static_cast<std::size_t>(own[v]), 1), own_added = true;
-        add(n.field, n.nearness);
+        if (away[static_cast<std::size_t>(own[v])][n.field] <= kKinJoints) add(n.field, n.nearness);
       }
       if (!own_added) add(static_cast<std::size_t>(own[v]), 1);
     }
