@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include <fmt/format.h>
@@ -25,14 +26,17 @@ constexpr int kRounds = 3;
 // bounds.
 constexpr double kFewestEvenings = 1;
 constexpr double kMostEvenings = 4;
-// Share of a patch's reach from which on its skin is moved less, for it has to end in the skin round it.
-constexpr double kFull = 0.6;
+// Limb radii from a patch's border from which on its skin is moved wholly: it has to end in the skin round it.
+constexpr float kFade = 0.6f;
 constexpr double kLeastShareOfSphere = 0.1;  // that a patch encloses; else the joint is not in a limb
 // Degrees that a joint turns from which on it may lose something, and all of it is restored.
 constexpr double kStill = 5;
 constexpr double kBent = 25;
 constexpr double kLeft = 0.004;  // of the volume that is not missed
 constexpr double kMost = 0.4;   // of a push, in limb radii
+// Cosine between a vertex's normal and where its joints carry it from which on it is pushed, and wholly is.
+constexpr float kRolled = 0;
+constexpr float kUpright = 0.5f;
 constexpr double kDegrees = std::numbers::pi / 180;
 
 /// The angle between two transforms' turns; 0 where one of them is none.
@@ -63,7 +67,10 @@ double volume_and_gradient(std::span<const Vec3f> places, std::span<const Triang
 
 JointFilling::JointFilling(const MeshView& rest, const SkinWeights& weights, std::span<const Hinge> hinges,
                            double share)
-    : vertices_(rest.positions.size()), share_(share) {
+    : weights_(weights), vertices_(rest.positions.size()), share_(share) {
+  for (const std::uint32_t joint : weights.joints) transforms_ = std::max(transforms_, std::size_t{joint} + 1);
+  for (const Hinge& hinge : hinges)
+    transforms_ = std::max({transforms_, std::size_t{hinge.binding} + 1, std::size_t{hinge.parent} + 1});
   if (weights.rows() != vertices_)
     throw Error(fmt::format("filling joints needs weights for each of {} vertices", vertices_));
   if (!(share > 0) || hinges.empty()) return;
@@ -98,14 +105,14 @@ JointFilling::JointFilling(const MeshView& rest, const SkinWeights& weights, std
       for (const std::uint32_t v : patch.triangles[t]) patch.inverse_degree[v] += 2;
     for (float& degree : patch.inverse_degree) degree = 1 / degree;
     patch.borders = std::move(closed.borders);
-    std::vector<std::uint8_t> border(patch.vertices.size(), 0);
-    for (const std::vector<std::uint32_t>& vertices : patch.borders)
-      for (const std::uint32_t v : vertices) border[v] = 1;
-    for (std::size_t i = 0; i < patch.vertices.size(); ++i) {
-      const double away =
-          (rest.positions[patch.vertices[i]].cast<double>() - hinges[h].position).norm() / found[h].reach;
+    for (const std::uint32_t v : patch.vertices) {
+      float nearest = std::numeric_limits<float>::max();
+      for (const std::vector<std::uint32_t>& border : patch.borders)
+        for (const std::uint32_t end : border)
+          nearest =
+              std::min(nearest, (rest.positions[v] - rest.positions[patch.vertices[end]]).squaredNorm());
       patch.share.push_back(
-          border[i] ? 0.0f : 1 - smooth_step(static_cast<float>(kFull), 1.0f, static_cast<float>(away)));
+          smooth_step(0.0f, kFade, std::sqrt(nearest) / static_cast<float>(patch.radius)));
     }
     double edges = 0;
     for (std::size_t t = 0; t < patch.skin_triangles; ++t)
@@ -119,7 +126,8 @@ JointFilling::JointFilling(const MeshView& rest, const SkinWeights& weights, std
     JointFillingScratch::Patch s;
     s.places.resize(patch.vertices.size() + patch.borders.size());
     gather(patch, rest.positions, s);
-    patch.volume = volume_and_gradient(s.places, patch.triangles, {});
+    patch.rest_normals.resize(patch.vertices.size());
+    patch.volume = volume_and_gradient(s.places, patch.triangles, patch.rest_normals);
     const double sphere = 4 * std::numbers::pi / 3 * std::pow(found[h].reach, 3);
     if (patch.volume >= kLeastShareOfSphere * sphere) patches_.push_back(std::move(patch));
   }
@@ -136,6 +144,7 @@ JointFillingScratch JointFilling::make_scratch() const {
   }
   s.pushes.resize(patches_.empty() ? 0 : vertices_);
   s.normals.resize(s.pushes.size());
+  s.turns.resize(transforms_);
   return s;
 }
 
@@ -164,10 +173,21 @@ void JointFilling::start(const Patch& patch, std::span<const Affine3d> posed_fro
   s.whole *= std::sqrt(std::abs(above.linear().determinant() * below.linear().determinant()));
 }
 
-void JointFilling::find_freedom(const Patch& patch, std::span<const float> room,
-                                JointFillingScratch::Patch& s) const {
-  for (std::size_t i = 0; i < s.freedom.size(); ++i)
+void JointFilling::find_freedom(const Patch& patch, std::span<const Eigen::Matrix3f> turns,
+                                std::span<const float> room, JointFillingScratch::Patch& s) const {
+  for (std::size_t i = 0; i < s.freedom.size(); ++i) {
     s.freedom[i] = patch.share[i] * room[patch.vertices[i]];
+    if (!(s.freedom[i] > 0)) continue;
+    // Where it has been rolled over by a contact, out is not where it was.
+    Vec3f carried = Vec3f::Zero();
+    const auto joints = weights_.row_joints(patch.vertices[i]);
+    const auto values = weights_.row_values(patch.vertices[i]);
+    for (std::size_t k = 0; k < joints.size(); ++k)
+      carried += values[k] * (turns[joints[k]] * patch.rest_normals[i]);
+    const float lengths = carried.norm() * s.gradients[i].norm();
+    s.freedom[i] *=
+        lengths > 0 ? smooth_step(kRolled, kUpright, carried.dot(s.gradients[i]) / lengths) : 0.0f;
+  }
   // It ends gradually at contacts, too.
   for (int sweep = 0; sweep < patch.evenings; ++sweep) {
     std::fill(s.pushes.begin(), s.pushes.end(), 0.0f);
@@ -182,7 +202,8 @@ void JointFilling::find_freedom(const Patch& patch, std::span<const float> room,
 }
 
 void JointFilling::find_pushes(const Patch& patch, bool first, std::span<const Vec3f> positions,
-                               std::span<const float> room, JointFillingScratch::Patch& s) const {
+                               std::span<const Eigen::Matrix3f> turns, std::span<const float> room,
+                               JointFillingScratch::Patch& s) const {
   std::fill(s.pushes.begin(), s.pushes.end(), 0.0f);
   if (!(s.part > 0)) return;
   gather(patch, positions, s);
@@ -192,7 +213,7 @@ void JointFilling::find_pushes(const Patch& patch, bool first, std::span<const V
   if (first) {
     if (!(lost > 0)) s.part = 0;
     s.goal = volume + s.part * lost * lost / (std::abs(lost) + kLeft * s.whole);
-    find_freedom(patch, room, s);
+    find_freedom(patch, turns, room, s);
   }
   if (!(s.goal > volume)) {
     std::fill(s.pushes.begin(), s.pushes.end(), 0.0f);
@@ -213,19 +234,20 @@ void JointFilling::find_pushes(const Patch& patch, bool first, std::span<const V
 void JointFilling::fill(std::span<const Affine3d> posed_from_rest, std::span<const Vec3f> morphed,
                         std::span<const float> room, JointFillingScratch& s,
                         std::span<Vec3f> positions) const {
-  assert(positions.size() == vertices_ && room.size() == vertices_);
+  assert(positions.size() == vertices_ && room.size() == vertices_ && posed_from_rest.size() >= transforms_);
   if (patches_.empty()) return;
   const auto each_patch = [&](auto&& work) {
     parallel_blocks(patches_.size(), 1, [&](std::size_t begin, std::size_t end) {
       for (std::size_t p = begin; p < end; ++p) work(patches_[p], s.patches[p]);
     });
   };
+  for (std::size_t t = 0; t < s.turns.size(); ++t) s.turns[t] = posed_from_rest[t].linear().cast<float>();
   each_patch([&](const Patch& patch, JointFillingScratch::Patch& p) {
     start(patch, posed_from_rest, morphed, p);
   });
   for (int round = 0; round < kRounds; ++round) {
     each_patch([&](const Patch& patch, JointFillingScratch::Patch& p) {
-      find_pushes(patch, round == 0, positions, room, p);
+      find_pushes(patch, round == 0, positions, s.turns, room, p);
     });
     // Where patches overlap, the one that wants most is heard: they fill each other.
     std::fill(s.pushes.begin(), s.pushes.end(), 0.0f);

@@ -25,6 +25,7 @@ struct JointFillingScratch {
   std::vector<Patch> patches;
   std::vector<float> pushes;  ///< per vertex of the surface
   std::vector<Vec3f> normals;
+  std::vector<Eigen::Matrix3f> turns;  ///< per transform
 };
 
 /// Where a joint bends, its limb is flattened by the fold and loses flesh. The skin round it that is free
@@ -54,6 +55,7 @@ class JointFilling {
     std::vector<std::vector<std::uint32_t>> borders;  // of the fans, by places
     std::vector<float> inverse_degree;                // per vertex, 1 over twice its triangles
     std::vector<float> share;                         // per vertex, of a push that it takes
+    std::vector<Vec3f> rest_normals;                  // per vertex, of any length
     int evenings = 1;                                 // sweeps, see find_freedom()
     double radius = 0;                                // of the limb
     double volume = 0;                                // at rest
@@ -63,12 +65,16 @@ class JointFilling {
   /// Finds what a patch should hold, and how much of that counts.
   void start(const Patch& patch, std::span<const Affine3d> posed_from_rest, std::span<const Vec3f> morphed,
              JointFillingScratch::Patch& s) const;
-  void find_freedom(const Patch& patch, std::span<const float> room, JointFillingScratch::Patch& s) const;
+  void find_freedom(const Patch& patch, std::span<const Eigen::Matrix3f> turns, std::span<const float> room,
+                    JointFillingScratch::Patch& s) const;
   /// How far its vertices are to go along their normals.
   void find_pushes(const Patch& patch, bool first, std::span<const Vec3f> positions,
-                   std::span<const float> room, JointFillingScratch::Patch& s) const;
+                   std::span<const Eigen::Matrix3f> turns, std::span<const float> room,
+                   JointFillingScratch::Patch& s) const;
 
   std::vector<Patch> patches_;
+  SkinWeights weights_;
+  std::size_t transforms_ = 0;  // that weights and hinges name
   std::size_t vertices_ = 0;
   double share_ = 1;
 };

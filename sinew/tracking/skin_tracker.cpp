@@ -183,6 +183,10 @@ SkinTracker::SkinTracker(const MeshView& rest, std::span<const std::int32_t> own
     fineness_.push_back(std::min(edges * edges / (kFine * kFine), 1.0f));
     trust_.push_back(smooth_step(kTooCoarse, kCoarse, edges));
   }
+  skin_edge_.assign(field_count, 0);
+  std::vector<float> skin_vertices(field_count, 0);
+  for (std::size_t i = 0; i < tracked_; ++i) skin_edge_[own_[i]] += edge_[i], ++skin_vertices[own_[i]];
+  for (std::size_t f = 0; f < field_count; ++f) skin_edge_[f] /= std::max(skin_vertices[f], 1.0f);
   parent_.assign(field_count, -1);
   for (const FieldJoint& joint : fields_->joints)
     parent_[joint.child] = static_cast<std::int32_t>(joint.parent);

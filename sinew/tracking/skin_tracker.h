@@ -163,6 +163,7 @@ class SkinTracker {
   std::vector<Segment> rest_segments_;
   std::vector<std::uint32_t> segment_starts_{0};  // per field
   std::vector<std::int32_t> parent_;              // per field; -1: none
+  std::vector<float> skin_edge_;                  // per field, mean length of its skin's edges
 };
 
 }  // namespace sinew

@@ -66,6 +66,8 @@ constexpr float kCoarsest = 0.2f;  // edges up to which it grows
 // Values of a part's field that is no neighbour: from which on it is felt, and wholly is.
 constexpr float kFaint = 0.05f;
 constexpr float kFelt = 0.35f;
+// What a stranger's long edges add to the gap, times the square of these in own support radii.
+constexpr float kCoarseGap = 0.18f;
 constexpr float kClear = 0.35f;    // own field less another's from which on they are not in contact
 constexpr float kNoGradient = 1e-6f;
 constexpr float kLeastBeta = 1e-3f;
@@ -522,12 +524,13 @@ SkinTracker::Probe SkinTracker::Frame::probe_with(const TrackingScratch::Block& 
         other.value *= neighbour->damping, other.gradient *= neighbour->damping;
       } else {
         contact.apart = result.own.value - other.value;
-        if (!kUnions || other.value > result.own.value - gap_) {
+        const float gap = stranger_gap(own, field);
+        if (!kUnions || other.value > result.own.value - gap) {
           contact.meets = faced(i, field);
           other.value *= contact.meets, other.gradient *= contact.meets;
         }
         result.stranger = std::max(result.stranger, other.value);
-        contact.side = result.own.value - other.value - gap_;
+        contact.side = result.own.value - other.value - gap;
         contact.back = result.own.gradient - other.gradient;
         contact.rival = other.gradient;
       }
@@ -552,6 +555,11 @@ SkinTracker::Probe SkinTracker::Frame::probe_with(const TrackingScratch::Block& 
     result.all = samples[0];
   }
   return result;
+}
+
+float SkinTracker::Frame::stranger_gap(std::size_t own, std::size_t field) const {
+  const float edges = std::min(t_.skin_edge_[field] / radius(own), 1.0f);
+  return gap_ + kCoarseGap * edges * edges;
 }
 
 float SkinTracker::Frame::faced(std::size_t i, std::size_t field) const {

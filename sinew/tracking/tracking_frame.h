@@ -88,6 +88,10 @@ class SkinTracker::Frame {
   void smooth(std::size_t b) const;
 
  private:
+  /// The gap between skin of one part and another part that has nothing to do with it: wider where the
+  /// other's edges are long, for such skin bridges what its field has below it.
+  float stranger_gap(std::size_t own, std::size_t field) const;
+
   float radius(std::size_t field) const { return static_cast<float>(t_.fields_->fields[field].radius); }
 
   void note(std::size_t i, const Probe& p) const;
