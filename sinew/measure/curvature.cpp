@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <cstdlib>
 #include <numbers>
 
 #include <Eigen/Geometry>
@@ -93,6 +94,7 @@ std::optional<double> CurvatureMeter::change(std::span<const Vec3f> positions,
     change += area_[v] * (now - rest_[v]) * (now - rest_[v]);
   }
   if (!(area > 0) || !(std::sqrt(at_rest / area) > flat_)) return std::nullopt;
+  if (getenv("CMEAN")) { double a=0,b=0; for (std::size_t v = 0; v < rest_.size(); ++v) { if (left_out[v] || !(area_[v] > 0)) continue; const double now = bends[v].area > 0 ? std::min(curvature_of(bends[v]), most_[v]) : most_[v]; a+=area_[v]*rest_[v]; b+=area_[v]*now;} return std::abs(b/a-1);}
   return std::sqrt(change / at_rest);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <queue>
 
 #include <fmt/format.h>
 
@@ -21,6 +22,8 @@ namespace {
 constexpr double kLeastVolumeShare = 1e-6;
 // Nearer to a hinge that bends than so many of its own limb radii, a vertex is bound to change its shape.
 constexpr double kBentRadii = 2;
+// Skin within so many limb radii of a contact is bent by it.
+constexpr double kRimRadii = 0.5;
 constexpr std::size_t kHingesPerTask = 4;
 
 std::vector<std::vector<std::uint32_t>> vertices_near(std::span<const Hinge> hinges,
@@ -36,6 +39,31 @@ std::vector<std::vector<std::uint32_t>> vertices_near(std::span<const Hinge> hin
       }
   });
   return near;
+}
+
+/// Marks vertices and those round each of them, as far along edges as so many of its limb radii, its ring at
+/// least.
+void spread_over(std::span<const Vec3f> positions, const OneRings& rings, std::span<const double> limb_radius,
+                 double radii, std::span<const std::uint32_t> from, std::vector<std::uint8_t>& marks) {
+  // What is left of the way at each vertex: the longest counts.
+  std::vector<double> left(positions.size(), 0);
+  std::priority_queue<std::pair<double, std::uint32_t>> next;
+  for (const std::uint32_t v : from) {
+    marks[v] = 1;
+    for (const std::uint32_t n : rings[v]) marks[n] = 1;
+    left[v] = radii * limb_radius[v];
+    next.emplace(left[v], v);
+  }
+  while (!next.empty()) {
+    const auto [way, v] = next.top();
+    next.pop();
+    if (way < left[v]) continue;
+    marks[v] = 1;
+    for (const std::uint32_t n : rings[v]) {
+      const double there = way - static_cast<double>((positions[n] - positions[v]).norm());
+      if (there > left[n]) left[n] = there, next.emplace(there, n);
+    }
+  }
 }
 
 }  // namespace
@@ -147,8 +175,7 @@ void SurfaceRuler::measure_hinges(std::span<const Vec3f> positions, std::span<co
   std::vector<std::uint32_t> bending;
   std::vector<std::uint8_t> bent(positions.size(), 0);
   for (std::uint32_t h = 0; h < options_.hinges.size(); ++h) {
-    if (turned_angle(options_.hinges[h], posed_from_rest) < kBendingAngle) continue;
-    bending.push_back(h);
+    if (turned_angle(options_.hinges[h], posed_from_rest) >= kBendingAngle) bending.push_back(h);
     for (const std::uint32_t v : near_hinge_[h]) bent[v] = 1;
   }
   frame.joint_volumes = joint_volume_->measure(positions, bending);
@@ -158,11 +185,10 @@ void SurfaceRuler::measure_hinges(std::span<const Vec3f> positions, std::span<co
     if (!bent[v] && used_[v]) straight.push_back(v);
   const FoldContact folds(view(rest_positions_), rings_, limb_radius_);
   const std::vector<std::uint8_t> touches = folds.find(positions, *contact.boxes, flipped, straight);
-  for (std::size_t i = 0; i < straight.size(); ++i) {
-    if (!touches[i] && !contact.burial.vertex(straight[i])) continue;
-    bent[straight[i]] = 1;
-    for (const std::uint32_t n : rings_[straight[i]]) bent[n] = 1;
-  }
+  std::vector<std::uint32_t> rim;
+  for (std::size_t i = 0; i < straight.size(); ++i)
+    if (touches[i] || contact.burial.vertex(straight[i])) rim.push_back(straight[i]);
+  spread_over(rest_positions_, rings_, limb_radius_, getenv("RIM")?atof(getenv("RIM")):kRimRadii, rim, bent);
   frame.curvature_change = curvature_->change(positions, bent);
 }
 

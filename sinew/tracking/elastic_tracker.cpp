@@ -496,6 +496,7 @@ void ElasticTracker::go_on(std::span<const Affine3d> posed_from_rest, ElasticSta
     step.project(b);
   });
   each_block([&](std::size_t b) { frame.widen(b, true); });
+  each_block([&](std::size_t b) { frame.widen_round_flipped(b); });
   for (int sweep = 0; sweep < options.untangling; ++sweep) {
     each_block([&](std::size_t b) { frame.untangle(b, sweep == 0); });
     each_block([&](std::size_t b) { frame.take_next(b); });

@@ -34,8 +34,8 @@ constexpr double kStill = 5;
 constexpr double kBent = 25;
 constexpr double kLeft = 0.004;  // of the volume that is not missed
 constexpr double kMost = 0.4;   // of a push, in limb radii
-// Cosine between a vertex's normal and where its joints carry it from which on it is pushed, and wholly is.
-constexpr float kRolled = 0;
+// Cosine between a triangle's normal and where its joints carry it from which on it is pushed, and wholly is.
+constexpr float kRolled = 0.1f;
 constexpr float kUpright = 0.5f;
 constexpr double kDegrees = std::numbers::pi / 180;
 
@@ -126,8 +126,11 @@ JointFilling::JointFilling(const MeshView& rest, const SkinWeights& weights, std
     JointFillingScratch::Patch s;
     s.places.resize(patch.vertices.size() + patch.borders.size());
     gather(patch, rest.positions, s);
-    patch.rest_normals.resize(patch.vertices.size());
-    patch.volume = volume_and_gradient(s.places, patch.triangles, patch.rest_normals);
+    for (std::size_t t = 0; t < patch.skin_triangles; ++t) {
+      const Triangle& f = patch.triangles[t];
+      patch.rest_normals.push_back((s.places[f[1]] - s.places[f[0]]).cross(s.places[f[2]] - s.places[f[0]]));
+    }
+    patch.volume = volume_and_gradient(s.places, patch.triangles, {});
     const double sphere = 4 * std::numbers::pi / 3 * std::pow(found[h].reach, 3);
     if (patch.volume >= kLeastShareOfSphere * sphere) patches_.push_back(std::move(patch));
   }
@@ -173,20 +176,28 @@ void JointFilling::start(const Patch& patch, std::span<const Affine3d> posed_fro
   s.whole *= std::sqrt(std::abs(above.linear().determinant() * below.linear().determinant()));
 }
 
+Vec3f JointFilling::carry(std::uint32_t vertex, const Vec3f& direction,
+                          std::span<const Eigen::Matrix3f> turns) const {
+  Vec3f carried = Vec3f::Zero();
+  const auto joints = weights_.row_joints(vertex);
+  const auto values = weights_.row_values(vertex);
+  for (std::size_t k = 0; k < joints.size(); ++k) carried += values[k] * (turns[joints[k]] * direction);
+  return carried;
+}
+
 void JointFilling::find_freedom(const Patch& patch, std::span<const Eigen::Matrix3f> turns,
                                 std::span<const float> room, JointFillingScratch::Patch& s) const {
-  for (std::size_t i = 0; i < s.freedom.size(); ++i) {
+  for (std::size_t i = 0; i < s.freedom.size(); ++i)
     s.freedom[i] = patch.share[i] * room[patch.vertices[i]];
-    if (!(s.freedom[i] > 0)) continue;
-    // Where it has been rolled over by a contact, out is not where it was.
-    Vec3f carried = Vec3f::Zero();
-    const auto joints = weights_.row_joints(patch.vertices[i]);
-    const auto values = weights_.row_values(patch.vertices[i]);
-    for (std::size_t k = 0; k < joints.size(); ++k)
-      carried += values[k] * (turns[joints[k]] * patch.rest_normals[i]);
-    const float lengths = carried.norm() * s.gradients[i].norm();
-    s.freedom[i] *=
-        lengths > 0 ? smooth_step(kRolled, kUpright, carried.dot(s.gradients[i]) / lengths) : 0.0f;
+  // Where skin has been rolled over by a contact, out is not where it was.
+  for (std::size_t t = 0; t < patch.skin_triangles; ++t) {
+    const Triangle& f = patch.triangles[t];
+    if (!(s.freedom[f[0]] > 0) && !(s.freedom[f[1]] > 0) && !(s.freedom[f[2]] > 0)) continue;
+    const Vec3f carried = carry(patch.vertices[f[0]], patch.rest_normals[t], turns);
+    const Vec3f normal = (s.places[f[1]] - s.places[f[0]]).cross(s.places[f[2]] - s.places[f[0]]);
+    const float lengths = carried.norm() * normal.norm();
+    const float upright = lengths > 0 ? smooth_step(kRolled, kUpright, carried.dot(normal) / lengths) : 0.0f;
+    for (const std::uint32_t v : f) s.freedom[v] = std::min(s.freedom[v], upright);
   }
   // It ends gradually at contacts, too.
   for (int sweep = 0; sweep < patch.evenings; ++sweep) {

@@ -55,7 +55,7 @@ class JointFilling {
     std::vector<std::vector<std::uint32_t>> borders;  // of the fans, by places
     std::vector<float> inverse_degree;                // per vertex, 1 over twice its triangles
     std::vector<float> share;                         // per vertex, of a push that it takes
-    std::vector<Vec3f> rest_normals;                  // per vertex, of any length
+    std::vector<Vec3f> rest_normals;                  // per triangle of the skin, of any length
     int evenings = 1;                                 // sweeps, see find_freedom()
     double radius = 0;                                // of the limb
     double volume = 0;                                // at rest
@@ -71,6 +71,8 @@ class JointFilling {
   void find_pushes(const Patch& patch, bool first, std::span<const Vec3f> positions,
                    std::span<const Eigen::Matrix3f> turns, std::span<const float> room,
                    JointFillingScratch::Patch& s) const;
+  /// Where a vertex's joints carry a direction of its rest.
+  Vec3f carry(std::uint32_t vertex, const Vec3f& direction, std::span<const Eigen::Matrix3f> turns) const;
 
   std::vector<Patch> patches_;
   SkinWeights weights_;

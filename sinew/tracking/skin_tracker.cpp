@@ -299,6 +299,7 @@ void SkinTracker::track(std::span<const Affine3d> posed_from_rest, TrackingScrat
     std::swap(s.warm, s.next_warm);
   }
   each_block([&](std::size_t b) { frame.widen(b); });
+  each_block([&](std::size_t b) { frame.widen_round_flipped(b); });
   for (int sweep = 0; sweep < options_.smoothing; ++sweep) {
     each_block([&](std::size_t b) { frame.smooth(b); });
     each_block([&](std::size_t b) { frame.take_next(b); });

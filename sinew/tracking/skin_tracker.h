@@ -31,7 +31,7 @@ struct TrackingOptions {
   double swelling = 0.8;    ///< share of the outgrowth that the layer before made that stays
   int smoothing = 8;        ///< sweeps over what is in contact
   int diffusion = 6;        ///< sweeps that spread the smoothing
-  int untangling = 14;      ///< sweeps over triangles that are flipped
+  int untangling = 30;      ///< sweeps over triangles that are flipped
 };
 
 /// What happened to a vertex in a frame.

@@ -411,9 +411,26 @@ void SkinTracker::Frame::widen(std::size_t b, bool all_slides) const {
     s_.held[i] = std::max(s_.held[i], std::min(s_.beta[i] / kSmoothed, 1.0f));
     s_.going[i] = s_.next_going[i] = 0;
     if (!std::isfinite(s_.now[i].sum())) continue;
-    if (stirred(i) || (t_.options_.untangling > 0 && (all_slides || may_be_flipped(i)) &&
-                       t_.mean_values_.valid[i] && smallest_area(i) < kThinTriangle))
-      s_.work[b * kBlock + block.active++] = static_cast<std::uint32_t>(i);
+    const bool flipped = t_.options_.untangling > 0 && (all_slides || may_be_flipped(i)) &&
+                         t_.mean_values_.valid[i] && smallest_area(i) < kThinTriangle;
+    if (flipped) s_.going[i] = 1;
+    if (flipped || stirred(i)) s_.work[b * kBlock + block.active++] = static_cast<std::uint32_t>(i);
+  }
+}
+
+void SkinTracker::Frame::widen_round_flipped(std::size_t b) const {
+  TrackingScratch::Block& block = s_.blocks[b];
+  const std::size_t begin = b * kBlock;
+  std::size_t known = 0;
+  const std::size_t before = block.active;
+  for (std::size_t i = begin; i < std::min(begin + kBlock, t_.tracked_); ++i) {
+    // The active ones are ascending.
+    if (known < before && s_.work[begin + known] == i) {
+      ++known;
+      continue;
+    }
+    if (std::isfinite(s_.now[i].sum()) && goes_on_round(i))
+      s_.work[begin + block.active++] = static_cast<std::uint32_t>(i);
   }
 }
 

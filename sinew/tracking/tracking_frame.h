@@ -79,6 +79,9 @@ class SkinTracker::Frame {
   /// skin slides. What is smoothed stays where that puts it: it has no iso-value in a contact.
   void widen(std::size_t b, bool all_slides = false) const;
 
+  /// Then those beside flipped triangles, for these may not be mended by their own corners alone.
+  void widen_round_flipped(std::size_t b) const;
+
   /// Vertices that have gone some way may have come to other fields.
   void look_round(std::size_t b) const;
 
