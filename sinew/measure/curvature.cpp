@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <cstdlib>
 #include <numbers>
 
 #include <Eigen/Geometry>
@@ -80,22 +79,23 @@ CurvatureMeter::CurvatureMeter(const MeshView& rest)
   if (!box.isEmpty() && box.diagonal().norm() > 0) flat_ = kFlat / box.diagonal().norm();
 }
 
-std::optional<double> CurvatureMeter::change(std::span<const Vec3f> positions,
-                                             std::span<const std::uint8_t> left_out) const {
+std::optional<CurvatureChange> CurvatureMeter::change(std::span<const Vec3f> positions,
+                                                      std::span<const std::uint8_t> left_out) const {
   assert(positions.size() == rest_.size() && left_out.size() == rest_.size());
   const std::vector<Bend> bends = bends_of({positions, triangles_});
-  double area = 0, at_rest = 0, change = 0;
+  double area = 0, at_rest = 0, change = 0, sum = 0, rest_sum = 0;
   for (std::size_t v = 0; v < rest_.size(); ++v) {
     if (left_out[v] || !(area_[v] > 0)) continue;
     // Without area now, it is bent as much as can be.
     const double now = bends[v].area > 0 ? std::min(curvature_of(bends[v]), most_[v]) : most_[v];
     area += area_[v];
     at_rest += area_[v] * rest_[v] * rest_[v];
+    sum += area_[v] * now;
+    rest_sum += area_[v] * rest_[v];
     change += area_[v] * (now - rest_[v]) * (now - rest_[v]);
   }
   if (!(area > 0) || !(std::sqrt(at_rest / area) > flat_)) return std::nullopt;
-  if (getenv("CMEAN")) { double a=0,b=0; for (std::size_t v = 0; v < rest_.size(); ++v) { if (left_out[v] || !(area_[v] > 0)) continue; const double now = bends[v].area > 0 ? std::min(curvature_of(bends[v]), most_[v]) : most_[v]; a+=area_[v]*rest_[v]; b+=area_[v]*now;} return std::abs(b/a-1);}
-  return std::sqrt(change / at_rest);
+  return CurvatureChange{std::sqrt(change / at_rest), sum / rest_sum - 1};
 }
 
 }  // namespace sinew

@@ -16,19 +16,23 @@ namespace sinew {
 /// nothing. Finite for all finite positions: 0 for vertices without area.
 std::vector<double> mean_curvature(const MeshView& mesh);
 
+struct CurvatureChange {
+  double rms = 0;   ///< root mean square of the change over that of the curvature at rest: 0.2 is 20 %
+  double mean = 0;  ///< mean size of the curvature over that at rest, less 1: detail lost, or gained
+};
+
 /// How much a frame changes a surface's curvature: whether wrinkles, muscles and dents survive.
 class CurvatureMeter {
  public:
   explicit CurvatureMeter(const MeshView& rest);
 
-  /// The root mean square of the change over that of the curvature at rest, both over the vertices that
-  /// `left_out` says 0 for, weighted by their area at rest: 0.2 is 20 %. Border vertices never count. None
-  /// when nothing is left or that is flat at rest.
+  /// Over the vertices that `left_out` says 0 for, weighted by their area at rest. Border vertices never
+  /// count. None when nothing is left or that is flat at rest.
   ///
   /// No curvature counts for more than that of a sphere with no more surface than the vertex's area at rest:
   /// what is more comes from triangles that have collapsed, and one of them would outweigh all the others.
-  std::optional<double> change(std::span<const Vec3f> positions,
-                               std::span<const std::uint8_t> left_out) const;
+  std::optional<CurvatureChange> change(std::span<const Vec3f> positions,
+                                        std::span<const std::uint8_t> left_out) const;
 
  private:
   std::vector<Triangle> triangles_;

@@ -97,6 +97,12 @@ const std::array kQuantities = {
                return f.surface.curvature_change ? Value(kPercent * *f.surface.curvature_change)
                                                  : std::nullopt;
              }},
+    Quantity{"curvature_mean_change_percent", "curvature change, mean", "%", Worse::larger,
+             [](const Frame& f, const RestSurface&) {
+               return f.surface.curvature_mean_change
+                          ? Value(kPercent * std::abs(*f.surface.curvature_mean_change))
+                          : std::nullopt;
+             }},
     Quantity{"flipped", "flipped triangles", "", Worse::larger,
              [](const Frame& f, const RestSurface&) { return Value(f.surface.flipped_triangles); }},
     Quantity{"flipped_outside_contact", "  outside contact", "", Worse::larger,

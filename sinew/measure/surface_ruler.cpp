@@ -9,10 +9,10 @@
 
 #include <sinew/core/error.h>
 #include <sinew/core/parallel.h>
+#include <sinew/geometry/limb_radius.h>
 #include <sinew/geometry/volume.h>
 #include <sinew/measure/flips.h>
 #include <sinew/measure/fold_contact.h>
-#include <sinew/geometry/limb_radius.h>
 
 namespace sinew {
 
@@ -175,7 +175,8 @@ void SurfaceRuler::measure_hinges(std::span<const Vec3f> positions, std::span<co
   std::vector<std::uint32_t> bending;
   std::vector<std::uint8_t> bent(positions.size(), 0);
   for (std::uint32_t h = 0; h < options_.hinges.size(); ++h) {
-    if (turned_angle(options_.hinges[h], posed_from_rest) >= kBendingAngle) bending.push_back(h);
+    if (turned_angle(options_.hinges[h], posed_from_rest) < kBendingAngle) continue;
+    bending.push_back(h);
     for (const std::uint32_t v : near_hinge_[h]) bent[v] = 1;
   }
   frame.joint_volumes = joint_volume_->measure(positions, bending);
@@ -188,8 +189,11 @@ void SurfaceRuler::measure_hinges(std::span<const Vec3f> positions, std::span<co
   std::vector<std::uint32_t> rim;
   for (std::size_t i = 0; i < straight.size(); ++i)
     if (touches[i] || contact.burial.vertex(straight[i])) rim.push_back(straight[i]);
-  spread_over(rest_positions_, rings_, limb_radius_, getenv("RIM")?atof(getenv("RIM")):kRimRadii, rim, bent);
-  frame.curvature_change = curvature_->change(positions, bent);
+  spread_over(rest_positions_, rings_, limb_radius_, kRimRadii, rim, bent);
+  if (const std::optional<CurvatureChange> change = curvature_->change(positions, bent)) {
+    frame.curvature_change = change->rms;
+    frame.curvature_mean_change = change->mean;
+  }
 }
 
 void SurfaceRuler::measure_flips(std::span<const Vec3f> positions, const SelfContact& contact,

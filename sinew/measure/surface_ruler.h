@@ -39,6 +39,7 @@ struct SurfaceMeasurements {
   /// Of the mean curvature, RMS over that at rest, away from hinges that bend and from skin in contact; see
   /// CurvatureMeter and FoldContact.
   std::optional<double> curvature_change;
+  std::optional<double> curvature_mean_change;  ///< of the mean of its size over the same skin, signed
   std::size_t flipped_triangles = 0;
   std::size_t flipped_outside_contact = 0;  ///< of these, no corner buried or in contact, see FoldContact
   std::size_t degenerate_triangles = 0;

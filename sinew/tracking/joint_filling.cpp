@@ -35,8 +35,8 @@ constexpr double kBent = 25;
 constexpr double kLeft = 0.004;  // of the volume that is not missed
 constexpr double kMost = 0.4;   // of a push, in limb radii
 // Cosine between a triangle's normal and where its joints carry it from which on it is pushed, and wholly is.
-constexpr float kRolled = 0.1f;
-constexpr float kUpright = 0.5f;
+constexpr float kRolled = 0.3f;
+constexpr float kUpright = 0.8f;
 constexpr double kDegrees = std::numbers::pi / 180;
 
 /// The angle between two transforms' turns; 0 where one of them is none.

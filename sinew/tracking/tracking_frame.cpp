@@ -541,12 +541,12 @@ SkinTracker::Probe SkinTracker::Frame::probe_with(const TrackingScratch::Block& 
         other.value *= neighbour->damping, other.gradient *= neighbour->damping;
       } else {
         contact.apart = result.own.value - other.value;
+        result.stranger = std::max(result.stranger, other.value);
         const float gap = stranger_gap(own, field);
         if (!kUnions || other.value > result.own.value - gap) {
           contact.meets = faced(i, field);
           other.value *= contact.meets, other.gradient *= contact.meets;
         }
-        result.stranger = std::max(result.stranger, other.value);
         contact.side = result.own.value - other.value - gap;
         contact.back = result.own.gradient - other.gradient;
         contact.rival = other.gradient;

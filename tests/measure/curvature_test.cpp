@@ -39,7 +39,8 @@ TEST(CurvatureMeter, ScalingChangesItByTheFactorItDividesBy) {
     const auto change =
         meter.change(test::moved(sphere, {1, 2, 3}, scale).positions, nothing_left_out(sphere));
     ASSERT_TRUE(change.has_value());
-    EXPECT_NEAR(*change, std::abs(1 / scale - 1), 1e-4) << scale;
+    EXPECT_NEAR(change->rms, std::abs(1 / scale - 1), 1e-4) << scale;
+    EXPECT_NEAR(change->mean, 1 / scale - 1, 1e-4) << scale;
   }
 }
 
@@ -58,8 +59,9 @@ TEST(CurvatureMeter, WrinklesThatAreIronedOutAreGone) {
   }
   const auto measured = CurvatureMeter(bumpy.view()).change(smooth, nothing_left_out(bumpy));
   ASSERT_TRUE(measured.has_value());
-  EXPECT_NEAR(*measured, std::sqrt(change / before), 0.03);
-  EXPECT_GT(*measured, 0.5);
+  EXPECT_NEAR(measured->rms, std::sqrt(change / before), 0.03);
+  EXPECT_GT(measured->rms, 0.5);
+  EXPECT_LT(measured->mean, -0.2);
 }
 
 TEST(CurvatureMeter, WeighsByAreaAndLeavesOut) {
@@ -70,11 +72,11 @@ TEST(CurvatureMeter, WeighsByAreaAndLeavesOut) {
   std::vector<std::uint8_t> left_out = nothing_left_out(two);
   for (std::size_t v = two.positions.size() / 2; v < positions.size(); ++v)
     positions[v] = Vec3f(20, 0, 0) + 2 * (positions[v] - Vec3f(20, 0, 0));
-  EXPECT_NEAR(*meter.change(positions, left_out), 0.5 / std::sqrt(2.0), 1e-3);
+  EXPECT_NEAR(meter.change(positions, left_out)->rms, 0.5 / std::sqrt(2.0), 1e-3);
   for (std::size_t v = 0; v < positions.size() / 2; ++v) left_out[v] = 1;
-  EXPECT_NEAR(*meter.change(positions, left_out), 0.5, 1e-4);
+  EXPECT_NEAR(meter.change(positions, left_out)->rms, 0.5, 1e-4);
   for (std::uint8_t& out : left_out) out = !out;
-  EXPECT_NEAR(*meter.change(positions, left_out), 0, 1e-6);
+  EXPECT_NEAR(meter.change(positions, left_out)->rms, 0, 1e-6);
   left_out.assign(left_out.size(), 1);
   EXPECT_FALSE(meter.change(positions, left_out).has_value());
 }
@@ -92,7 +94,7 @@ TEST(CurvatureMeter, SaysNothingOfWhatHasNone) {
   std::vector<std::uint8_t> left_out = nothing_left_out(tube);
   for (std::size_t v = 12; v < 36; ++v) left_out[v] = 1;  // the border's neighbours do bend
   for (std::size_t v = 0; v < 12; ++v) flared[v] += Vec3f(flared[v].x(), 0, flared[v].z());
-  EXPECT_NEAR(*meter.change(flared, left_out), 0, 1e-6);
+  EXPECT_NEAR(meter.change(flared, left_out)->rms, 0, 1e-6);
 }
 
 TEST(CurvatureMeter, CollapsedTrianglesStayFinite) {
@@ -101,20 +103,20 @@ TEST(CurvatureMeter, CollapsedTrianglesStayFinite) {
   std::vector<Vec3f> positions = sphere.positions;
   positions[7] = Vec3f(0.1f, 0.2f, 0.3f);
   // One spike among 642 vertices.
-  EXPECT_LT(*meter.change(positions, nothing_left_out(sphere)), 2);
-  EXPECT_GT(*meter.change(positions, nothing_left_out(sphere)), 0.2);
+  EXPECT_LT(meter.change(positions, nothing_left_out(sphere))->rms, 2);
+  EXPECT_GT(meter.change(positions, nothing_left_out(sphere))->rms, 0.2);
   // All round one vertex drawn together: as a curvature, thousands.
   positions = sphere.positions;
   for (const Triangle& f : sphere.triangles)
     if (f[0] == 7 || f[1] == 7 || f[2] == 7)
       for (const std::uint32_t v : f)
         positions[v] = sphere.positions[7] + 1e-4f * (sphere.positions[v] - sphere.positions[7]);
-  EXPECT_LT(*meter.change(positions, nothing_left_out(sphere)), 3);
+  EXPECT_LT(meter.change(positions, nothing_left_out(sphere))->rms, 3);
   for (Vec3f& p : positions) p.setZero();
-  EXPECT_TRUE(std::isfinite(*meter.change(positions, nothing_left_out(sphere))));
-  EXPECT_GT(*meter.change(positions, nothing_left_out(sphere)), 1);
+  EXPECT_TRUE(std::isfinite(meter.change(positions, nothing_left_out(sphere))->rms));
+  EXPECT_GT(meter.change(positions, nothing_left_out(sphere))->rms, 1);
   for (std::size_t v = 0; v < positions.size(); ++v) positions[v].setConstant(v % 2 == 0 ? 1e38f : -1e38f);
-  EXPECT_TRUE(std::isfinite(*meter.change(positions, nothing_left_out(sphere))));
+  EXPECT_TRUE(std::isfinite(meter.change(positions, nothing_left_out(sphere))->rms));
 }
 
 }  // namespace

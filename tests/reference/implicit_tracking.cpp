@@ -48,6 +48,9 @@ constexpr int kReturnSteps = 12;
 constexpr int kHalvings = 5;
 constexpr int kRestraints = 2;
 constexpr double kClear = 0.35;
+constexpr double kUnfelt = 0.05;
+constexpr double kFelt = 0.35;
+constexpr double kCoarseGap = 0.18;
 constexpr double kFlat = -0.015;
 constexpr double kPlaneGap = 0.9;
 constexpr double kCoarsest = 0.2;
@@ -242,6 +245,7 @@ struct Probe {
   Sample own;       // f_own, of its own bone
   Sample all;       // f, composed of all bones as the vertex feels them
   Contact nearest;  // that of the least side
+  double stranger = 0;  // strongest field that the vertex has nothing to do with at rest
 };
 
 /// What is known of a vertex at rest.
@@ -371,6 +375,15 @@ class Tracking {
           vertex.tracked && vertex.edge > 0 ? fields_.fields[vertex.own].radius / vertex.edge : kFine;
       vertex.fineness = std::min(std::pow(edges / kFine, 2), 1.0);
       vertex.trust = smooth_step(kTooCoarse, kCoarse, edges);
+    }
+    for (std::size_t f = 0; f < fields_.fields.size(); ++f) {
+      double sum = 0, count = 0;
+      for (const RestVertex& vertex : rest_)
+        if (vertex.tracked && vertex.own == f) {
+          sum += vertex.edge;
+          ++count;
+        }
+      skin_edge_.push_back(count > 0 ? sum / count : 0);
     }
   }
 
@@ -568,12 +581,19 @@ class Tracking {
     result.all = compose(vertex, as_felt);
     for (std::size_t f = 0; f < samples.size(); ++f) {
       if (f == vertex.own || !(samples[f].value > 0)) continue;
-      // f_own − f_other − gap, for parts that have nothing to do with each other.
-      Contact contact{result.own.value - as_felt[f].value - options_.gap,
+      // f_own − f_other − gap, for parts that have nothing to do with each other. The gap is wider where the
+      // other's edges are long.
+      const double edges = std::min(skin_edge_[f] / fields_.fields[vertex.own].radius, 1.0);
+      const double gap = options_.gap + kCoarseGap * edges * edges;
+      Contact contact{result.own.value - as_felt[f].value - gap,
                       result.own.gradient - as_felt[f].gradient};
+      bool stranger = true;
       for (std::size_t n = 0; n < vertex.neighbours.size(); ++n)
-        if (vertex.neighbours[n].field == f)
+        if (vertex.neighbours[n].field == f) {
           contact = meet_neighbour(v, vertex.neighbours[n], skin_[v].slides[n], result.own, samples[f], x);
+          stranger = false;
+        }
+      if (stranger) result.stranger = std::max(result.stranger, samples[f].value);
       if (contact.side < result.nearest.side) result.nearest = contact;
     }
     return result;
@@ -656,10 +676,12 @@ class Tracking {
                     (1 - nearness) * (1 - faced(v, neighbour.field)));
   }
 
-  /// t = iso + swelling min(0, f − iso): skin outside of its iso-surface keeps a share of that. Then t comes
-  /// nearer to f by the ease.
-  double target(std::size_t v, double value) const {
-    const double swollen = rest_[v].iso + options_.swelling * std::min(0.0, value - rest_[v].iso);
+  /// t = iso + swelling (1 − s) min(0, f − iso): skin outside of its iso-surface keeps a share of that, less
+  /// where a stranger's field comes near, s. Then t comes nearer to f by the ease.
+  double target(std::size_t v, const Probe& p) const {
+    const double value = p.all.value;
+    const double kept = options_.swelling * (1 - smooth_step(kUnfelt, kFelt, p.stranger));
+    const double swollen = rest_[v].iso + kept * std::min(0.0, value - rest_[v].iso);
     return swollen + std::clamp(value - swollen, -rest_[v].ease, rest_[v].ease);
   }
 
@@ -671,7 +693,7 @@ class Tracking {
     for (std::size_t f = 0; f < fields_.fields.size(); ++f) vertex.faced.push_back(faced(v, f));
     for (std::size_t f = 0; f < fields_.fields.size(); ++f) vertex.view.push_back(view_of(v, f));
     const Probe p = probe(v, start);
-    vertex.target = target(v, p.all.value);
+    vertex.target = target(v, p);
     vertex.inwards = direction_of(p.own.gradient);
     note(v, p);
     const bool arrived = std::abs(vertex.error) <= options_.tolerance && p.nearest.side >= 0;
@@ -846,14 +868,19 @@ class Tracking {
     for (std::size_t v = 0; v < skin_.size(); ++v) skin_[v].beta = next[v];
   }
 
-  /// From here on those are active that have been moved, that β has come to, and those of flipped triangles.
-  /// What is smoothed is held.
+  /// From here on those are active that have been moved, that β has come to, those of flipped triangles, and
+  /// their rings. What is smoothed is held.
   void widen() {
+    std::vector<bool> all_flipped;
+    for (std::size_t v = 0; v < skin_.size(); ++v)
+      all_flipped.push_back(rest_[v].tracked && options_.untangling > 0 && may_be_flipped(v) &&
+                            skin_[v].now.allFinite() && smallest_area(v) < kThinTriangle);
     for (std::size_t v = 0; v < skin_.size(); ++v) {
       PosedVertex& vertex = skin_[v];
       if (!rest_[v].tracked) continue;
       vertex.held = std::max(vertex.held, std::min(vertex.beta / kSmoothed, 1.0));
-      const bool flipped = options_.untangling > 0 && may_be_flipped(v) && smallest_area(v) < kThinTriangle;
+      bool flipped = all_flipped[v];
+      for (const std::size_t n : rest_[v].ring) flipped = flipped || all_flipped[n];
       vertex.active = vertex.now.allFinite() && (stirred(v) || flipped);
     }
   }
@@ -931,6 +958,7 @@ class Tracking {
   std::vector<FoldPlane> planes_;          // per joint
   std::vector<Twist> twists_;              // per joint
   std::vector<PosedVertex> skin_;
+  std::vector<double> skin_edge_;  // per field, mean of its own vertices' edges
 };
 
 }  // namespace
