@@ -68,11 +68,12 @@ JointTwist joint_twist(const Eigen::Matrix3f& parent, const Eigen::Matrix3f& chi
   Eigen::Quaternionf turn = above.rotation.conjugate() * below.rotation;
   if (turn.w() < 0) turn.coeffs() = -turn.coeffs();
   const float sine = turn.vec().norm(), length = bone.norm();
-  if (!(sine > kNoAxis) || !(length > 0) || !place.allFinite()) return twist;
+  const float rigid = above.share * below.share;
+  if (!(rigid > 0) || !(sine > kNoAxis) || !(length > 0) || !place.allFinite()) return twist;
   const Vec3f axis = turn.vec() / sine;
   twist.half_cosine = turn.w(), twist.half_sine = sine;
   twist.axis = above.rotation * axis;
-  twist.share = above.share * below.share * smooth_step(kNoAxis, kAxis, sine) *
+  twist.share = rigid * smooth_step(kNoAxis, kAxis, sine) *
                 smooth_step(kBend, kTwist, std::abs(axis.dot(bone)) / length);
   return twist;
 }

@@ -25,7 +25,7 @@ const char* const kEverything = R"({"layers": ["dqs", {"method": "implicit",
               "remove": [{"x": -1, "y": -2, "z": -3, "radius": 0.125}]}],
   "meshes": "tu*", "step": 0.35, "rounds": 7, "steps": 2, "tolerance": 0.001, "ease": 0.004, "turn": 26,
   "gap": 0.02, "relaxation": 0.25, "coherence": 0.125, "strain": 0.5, "swelling": 0.375, "smoothing": 3,
-  "diffusion": 9, "rising": 0.75, "untangling": 5}]})";
+  "diffusion": 9, "filling": 0.625, "rising": 0.75, "untangling": 5}]})";
 
 const ImplicitOptions& implicit(const Recipe& recipe) {
   return dynamic_cast<const ImplicitOptions&>(*recipe.layers.at(1).options);
@@ -91,6 +91,7 @@ TEST(ImplicitOptions, RecipesSetEverything) {
   EXPECT_EQ(o.tracking.smoothing, 3);
   EXPECT_EQ(o.tracking.diffusion, 9);
   EXPECT_EQ(o.tracking.untangling, 5);
+  EXPECT_EQ(o.filling, 0.625);
   EXPECT_EQ(o.rising, 0.75);
 }
 

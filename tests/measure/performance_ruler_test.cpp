@@ -322,7 +322,7 @@ TEST(Quantities, SummaryNamesTheWorstFrame) {
     frame.surface.flipped_triangles = 7;
     frame.surface.flipped_outside_contact = static_cast<std::size_t>(i);
     if (i >= 1) frame.surface.joint_volumes = {{4, 0.9}, {2, i == 2 ? 0.6 : 0.8}, {3, 1.3}};
-    if (i >= 1) frame.surface.curvature_change = 0.01 * i;
+    if (i >= 1) frame.surface.curvature_change = 0.01 * i, frame.surface.curvature_mean_change = -0.02 * i;
     measured.frames.push_back(frame);
   }
   const auto summaries = summarise(measured);
@@ -350,6 +350,7 @@ TEST(Quantities, SummaryNamesTheWorstFrame) {
   EXPECT_EQ(find("flipped_outside_contact")->worst, 3);
   EXPECT_NEAR(find("curvature_change_rms_percent")->worst, 3, 1e-9);
   EXPECT_NEAR(find("curvature_change_rms_percent")->mean, 2, 1e-9);
+  EXPECT_NEAR(find("curvature_mean_change_percent")->worst, 6, 1e-9);
   // What cannot be compared with the rest is unknown, what belongs to the frame is not.
   for (FrameMeasurements& frame : measured.frames) frame.surface.new_pairs_known = false;
   const auto unknown = summarise(measured);

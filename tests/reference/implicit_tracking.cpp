@@ -74,7 +74,9 @@ constexpr double kTwist = 0.95;
 constexpr double kNoAxis = 0.01;
 constexpr double kAxis = 0.05;
 constexpr double kLeastShare = 1e-3;
-constexpr double kNotRigid = 0.1;
+constexpr double kRigid = 0.05;
+constexpr double kStretched = 0.3;
+constexpr double kShortBone = 0.1;
 
 /// 3 t² − 2 t³ with t = (x − low) / (high − low), clamped to [0, 1].
 double smooth_step(double low, double high, double x) {
@@ -197,10 +199,12 @@ double blended_angle(double angle, double share) {
   return 2 * std::atan2(share * std::sin(angle / 2), 1 - share + share * std::cos(angle / 2));
 }
 
-/// A = s R with s > 0, about.
-bool is_turn(const Mat3d& a) {
+/// 1 for A = s R with s > 0, less the farther A Aᵀ / s² is from 1.
+double share_of_turn(const Mat3d& a) {
   const double scale = std::cbrt(a.determinant());
-  return scale > 0 && (a * a.transpose() / (scale * scale) - Mat3d::Identity()).norm() < kNotRigid;
+  if (!(scale > 0)) return 0;
+  const double off = (a * a.transpose() / (scale * scale) - Mat3d::Identity()).norm();
+  return 1 - smooth_step(kRigid, kStretched, off);
 }
 
 Quatd turn_of(const Mat3d& a) {
@@ -476,11 +480,15 @@ class Tracking {
     Vec3d bone = Vec3d::Zero();
     for (const BoneSegment& segment : fields_.fields[joint.child].segments)
       bone += segment.tail - segment.head;
-    if (!is_turn(parent) || !is_turn(child) || !(bone.norm() > 0)) return twist;
+    // The way to the middle of the part, where the bone is hardly there.
+    if (bone.norm() < kShortBone * fields_.fields[joint.child].radius)
+      bone = mean_of_samples(fields_.fields[joint.child]) - joint.place;
+    const double rigid = share_of_turn(parent) * share_of_turn(child);
+    if (!(rigid > 0) || !(bone.norm() > 0)) return twist;
     const Eigen::AngleAxisd turn(turn_of(parent).conjugate() * turn_of(child));
     twist.axis = turn_of(parent) * turn.axis();
     twist.angle = turn.angle();
-    twist.share = smooth_step(kNoAxis, kAxis, std::sin(turn.angle() / 2)) *
+    twist.share = rigid * smooth_step(kNoAxis, kAxis, std::sin(turn.angle() / 2)) *
                   smooth_step(kBend, kTwist, std::abs(cosine(turn.axis(), bone)));
     return twist;
   }
@@ -549,7 +557,8 @@ class Tracking {
   Affine3d view_of(std::size_t v, std::size_t f) const {
     double nearness = f == rest_[v].own ? 1 : 0;
     for (const FieldNeighbour& n : rest_[v].neighbours)
-      if (n.field == f) nearness = static_cast<double>(n.nearness);
+      if (n.field == f && joints_away_[rest_[v].own][f] <= kKinJoints)
+        nearness = static_cast<double>(n.nearness);
     Affine3d view = Affine3d::Identity();
     for (std::size_t j = 0; j < twists_.size(); ++j) {
       const double field_follows = below_[j][f] ? 1 : 0, follows = rest_[v].follows[j];
