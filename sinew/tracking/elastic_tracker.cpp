@@ -446,6 +446,8 @@ void ElasticTracker::go_on(std::span<const Affine3d> posed_from_rest, ElasticSta
   std::fill(tracking.next_beta.begin(), tracking.next_beta.end(), 0.0f);
   std::fill(tracking.warm.begin(), tracking.warm.end(), std::uint8_t{0});
   std::fill(tracking.next_warm.begin(), tracking.next_warm.end(), std::uint8_t{0});
+  std::fill(tracking.stirs.begin(), tracking.stirs.end(), std::uint8_t{0});
+  std::fill(tracking.next_stirs.begin(), tracking.next_stirs.end(), std::uint8_t{0});
   // Blocks that are left alone do not move in any direction.
   std::fill(s.direction.begin(), s.direction.end(), Vec3f::Zero());
   each_block([&](std::size_t b) {
@@ -499,8 +501,9 @@ void ElasticTracker::go_on(std::span<const Affine3d> posed_from_rest, ElasticSta
   each_block([&](std::size_t b) { frame.widen_round_flipped(b); });
   for (int sweep = 0; sweep < options.untangling; ++sweep) {
     each_block([&](std::size_t b) { frame.untangle(b, sweep == 0); });
-    each_block([&](std::size_t b) { frame.take_next(b); });
+    each_block([&](std::size_t b) { frame.take_untangled(b); });
     std::swap(tracking.going, tracking.next_going);
+    std::swap(tracking.stirs, tracking.next_stirs);
   }
   each_block([&](std::size_t b) { step.keep(b); });
   for (std::size_t i = 0; i < tracker_.tracked_; ++i) {

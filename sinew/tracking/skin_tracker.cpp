@@ -232,6 +232,8 @@ TrackingScratch SkinTracker::make_scratch() const {
   s.blocks.resize((tracked_ + kBlock - 1) / kBlock);
   s.warm.resize(s.blocks.size());
   s.next_warm.resize(s.blocks.size());
+  s.stirs.resize(s.blocks.size());
+  s.next_stirs.resize(s.blocks.size());
   s.work.resize(tracked_);
   for (std::vector<Vec3f>* vectors : {&s.start, &s.now, &s.next, &s.gradient, &s.inwards, &s.out, &s.bone})
     vectors->assign(count, Vec3f::Zero());
@@ -314,8 +316,9 @@ void SkinTracker::track(std::span<const Affine3d> posed_from_rest, TrackingScrat
   }
   for (int sweep = 0; sweep < options_.untangling; ++sweep) {
     each_block([&](std::size_t b) { frame.untangle(b, sweep == 0); });
-    each_block([&](std::size_t b) { frame.take_next(b); });
+    each_block([&](std::size_t b) { frame.take_untangled(b); });
     std::swap(s.going, s.next_going);
+    std::swap(s.stirs, s.next_stirs);
   }
   for (std::size_t i = 0; i < tracked_; ++i) {
     s.marks[vertex_[i]] = s.state[i];

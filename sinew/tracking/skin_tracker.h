@@ -69,6 +69,7 @@ struct TrackingScratch {
   std::vector<Vec3f> out, bone;                 ///< outward normal and nearest point of the own bone
   std::vector<std::uint8_t> warm, next_warm;    ///< per block, 1: some vertex has a beta
   std::vector<std::uint8_t> going, next_going;  ///< 1: the last sweep of untangling moved it
+  std::vector<std::uint8_t> stirs, next_stirs;  ///< per block, 1: it moved some vertex
   std::vector<float> error, target, beta, next_beta;
   std::vector<float> held;             ///< share of the steps to the iso-value that are not taken
   std::vector<std::uint64_t> present;  ///< bits of the block's fields that a vertex has to do with

@@ -358,6 +358,14 @@ void SkinTracker::Frame::restrain(std::size_t b) const {
 
 void SkinTracker::Frame::untangle(std::size_t b, bool first) const {
   const TrackingScratch::Block& block = s_.blocks[b];
+  const auto near = t_.near_blocks(b);
+  s_.next_stirs[b] = 0;
+  if (!first && std::none_of(near.begin(), near.end(), [&](std::uint32_t n) { return s_.stirs[n] != 0; })) {
+    const auto begin = s_.next_going.begin() + static_cast<std::ptrdiff_t>(b * kBlock);
+    std::fill(begin, begin + static_cast<std::ptrdiff_t>(std::min(kBlock, t_.tracked_ - b * kBlock)),
+              std::uint8_t{0});
+    return;
+  }
   for (std::size_t k = 0; k < block.active; ++k) {
     const std::size_t i = s_.work[b * kBlock + k];
     s_.next[i] = s_.now[i];
@@ -367,7 +375,12 @@ void SkinTracker::Frame::untangle(std::size_t b, bool first) const {
     if (!(share > 0)) continue;
     s_.next[i] += share * t_.fineness_[i] * (ring_mean(i) - s_.now[i]);
     s_.next_going[i] = 1;
+    s_.next_stirs[b] = 1;
   }
+}
+
+void SkinTracker::Frame::take_untangled(std::size_t b) const {
+  if (s_.next_stirs[b] != 0) take_next(b);
 }
 
 bool SkinTracker::Frame::goes_on_round(std::size_t i) const {

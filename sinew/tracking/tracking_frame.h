@@ -66,6 +66,8 @@ class SkinTracker::Frame {
   /// Vertices of triangles that are flipped, or nearly, go to their ring's mean, into `next`. After the first
   /// sweep only those are looked at again round which something went in the one before.
   void untangle(std::size_t b, bool first) const;
+  /// Then takes them there.
+  void take_untangled(std::size_t b) const;
 
   void take_next(std::size_t b) const;
 
