@@ -244,7 +244,8 @@ class ElasticTracker::Step {
     for (std::size_t i = b * SkinTracker::kBlock; i < end_of(b); ++i) {
       const float radius = static_cast<float>(t_.fields_->fields[t_.own_[i]].radius);
       const Vec3f kept = s_.tracking.transforms[t_.own_[i]].inverse(Eigen::Affine) * s_.tracking.now[i];
-      s_.tracking.room[t_.vertex_[i]] = e_.freedom_[i] * t_.trust_[i] * (1 - s_.folded[i]) * s_.tracking.free[i];
+      s_.tracking.room[t_.vertex_[i]] =
+          e_.freedom_[i] * t_.trust_[i] * (1 - s_.folded[i]) * s_.tracking.free[i];
       Vec3f move = t_.rest_[i] + e_.freedom_[i] * (kept - t_.rest_[i]) - s_.kept[i];
       // Where two contacts send a vertex to and fro it ends between them.
       const float along = move.dot(s_.drift[i]);

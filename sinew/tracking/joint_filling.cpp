@@ -26,17 +26,21 @@ constexpr int kRounds = 3;
 // bounds.
 constexpr double kFewestEvenings = 1;
 constexpr double kMostEvenings = 4;
-// Limb radii from a patch's border from which on its skin is moved wholly: it has to end in the skin round it.
+// Limb radii from a patch's border from which on its skin is moved wholly: it has to end in the skin round
+// it.
 constexpr float kFade = 0.6f;
 constexpr double kLeastShareOfSphere = 0.1;  // that a patch encloses; else the joint is not in a limb
 // Degrees that a joint turns from which on it may lose something, and all of it is restored.
 constexpr double kStill = 5;
 constexpr double kBent = 25;
 constexpr double kLeft = 0.004;  // of the volume that is not missed
-constexpr double kMost = 0.4;   // of a push, in limb radii
+constexpr double kMost = 0.4;    // of a push, in limb radii
 // Cosine between a triangle's normal and where its joints carry it from which on it is pushed, and wholly is.
 constexpr float kRolled = 0.3f;
 constexpr float kUpright = 0.8f;
+// Of its area at rest, below which a triangle counts as more and more rolled over: where it vanishes, its
+// normal turns round at once.
+constexpr float kThin = 0.25f;
 constexpr double kDegrees = std::numbers::pi / 180;
 
 /// The angle between two transforms' turns; 0 where one of them is none.
@@ -68,7 +72,8 @@ double volume_and_gradient(std::span<const Vec3f> places, std::span<const Triang
 JointFilling::JointFilling(const MeshView& rest, const SkinWeights& weights, std::span<const Hinge> hinges,
                            double share)
     : weights_(weights), vertices_(rest.positions.size()), share_(share) {
-  for (const std::uint32_t joint : weights.joints) transforms_ = std::max(transforms_, std::size_t{joint} + 1);
+  for (const std::uint32_t joint : weights.joints)
+    transforms_ = std::max(transforms_, std::size_t{joint} + 1);
   for (const Hinge& hinge : hinges)
     transforms_ = std::max({transforms_, std::size_t{hinge.binding} + 1, std::size_t{hinge.parent} + 1});
   if (weights.rows() != vertices_)
@@ -111,8 +116,7 @@ JointFilling::JointFilling(const MeshView& rest, const SkinWeights& weights, std
         for (const std::uint32_t end : border)
           nearest =
               std::min(nearest, (rest.positions[v] - rest.positions[patch.vertices[end]]).squaredNorm());
-      patch.share.push_back(
-          smooth_step(0.0f, kFade, std::sqrt(nearest) / static_cast<float>(patch.radius)));
+      patch.share.push_back(smooth_step(0.0f, kFade, std::sqrt(nearest) / static_cast<float>(patch.radius)));
     }
     double edges = 0;
     for (std::size_t t = 0; t < patch.skin_triangles; ++t)
@@ -121,8 +125,8 @@ JointFilling::JointFilling(const MeshView& rest, const SkinWeights& weights, std
                                       rest.positions[patch.vertices[patch.triangles[t][k]]])
                                          .norm());
     const double edge = edges / (3 * static_cast<double>(patch.skin_triangles));
-    patch.evenings = static_cast<int>(
-        std::clamp(std::round(patch.radius / (2 * edge)), kFewestEvenings, kMostEvenings));
+    patch.evenings =
+        static_cast<int>(std::clamp(std::round(patch.radius / (2 * edge)), kFewestEvenings, kMostEvenings));
     JointFillingScratch::Patch s;
     s.places.resize(patch.vertices.size() + patch.borders.size());
     gather(patch, rest.positions, s);
@@ -187,15 +191,15 @@ Vec3f JointFilling::carry(std::uint32_t vertex, const Vec3f& direction,
 
 void JointFilling::find_freedom(const Patch& patch, std::span<const Eigen::Matrix3f> turns,
                                 std::span<const float> room, JointFillingScratch::Patch& s) const {
-  for (std::size_t i = 0; i < s.freedom.size(); ++i)
-    s.freedom[i] = patch.share[i] * room[patch.vertices[i]];
+  const auto size = static_cast<float>(std::cbrt(s.whole / patch.volume));
+  for (std::size_t i = 0; i < s.freedom.size(); ++i) s.freedom[i] = patch.share[i] * room[patch.vertices[i]];
   // Where skin has been rolled over by a contact, out is not where it was.
   for (std::size_t t = 0; t < patch.skin_triangles; ++t) {
     const Triangle& f = patch.triangles[t];
     if (!(s.freedom[f[0]] > 0) && !(s.freedom[f[1]] > 0) && !(s.freedom[f[2]] > 0)) continue;
     const Vec3f carried = carry(patch.vertices[f[0]], patch.rest_normals[t], turns);
     const Vec3f normal = (s.places[f[1]] - s.places[f[0]]).cross(s.places[f[2]] - s.places[f[0]]);
-    const float lengths = carried.norm() * normal.norm();
+    const float lengths = carried.norm() * std::max(normal.norm(), kThin * size * carried.norm());
     const float upright = lengths > 0 ? smooth_step(kRolled, kUpright, carried.dot(normal) / lengths) : 0.0f;
     for (const std::uint32_t v : f) s.freedom[v] = std::min(s.freedom[v], upright);
   }
@@ -236,7 +240,13 @@ void JointFilling::find_pushes(const Patch& patch, bool first, std::span<const V
     capacity += static_cast<double>(s.pushes[i] * s.gradients[i].norm());
   }
   const double size = std::cbrt(s.whole / patch.volume);
-  const double way = std::min((s.goal - volume) / capacity, kMost * size * patch.radius - s.pushed);
+  double way = std::min((s.goal - volume) / capacity, kMost * size * patch.radius - s.pushed);
+  // What is round grows faster than it begins to. Borders do not move, and so neither do the fans' middles.
+  for (std::size_t i = 0; i < s.pushes.size(); ++i)
+    if (const float length = s.gradients[i].norm(); length > 0)
+      s.places[i] += static_cast<float>(way) * s.pushes[i] / length * s.gradients[i];
+  const double grown = volume_and_gradient(s.places, patch.triangles, {}) - volume;
+  if (grown > s.goal - volume) way *= (s.goal - volume) / grown;
   const bool goes = way > 0 && std::isfinite(way);
   if (goes) s.pushed += way;
   for (float& push : s.pushes) push *= goes ? static_cast<float>(way) : 0.0f;
@@ -253,9 +263,8 @@ void JointFilling::fill(std::span<const Affine3d> posed_from_rest, std::span<con
     });
   };
   for (std::size_t t = 0; t < s.turns.size(); ++t) s.turns[t] = posed_from_rest[t].linear().cast<float>();
-  each_patch([&](const Patch& patch, JointFillingScratch::Patch& p) {
-    start(patch, posed_from_rest, morphed, p);
-  });
+  each_patch(
+      [&](const Patch& patch, JointFillingScratch::Patch& p) { start(patch, posed_from_rest, morphed, p); });
   for (int round = 0; round < kRounds; ++round) {
     each_patch([&](const Patch& patch, JointFillingScratch::Patch& p) {
       find_pushes(patch, round == 0, positions, s.turns, room, p);

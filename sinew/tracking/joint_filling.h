@@ -51,7 +51,7 @@ class JointFilling {
     std::uint32_t binding = 0, parent = 0;  // transforms
     std::vector<std::uint32_t> vertices;    // of the surface
     std::vector<Triangle> triangles;        // by places in that list, and beyond it the middles of the fans
-    std::size_t skin_triangles = 0;                   // these come first, the fans' after them
+    std::size_t skin_triangles = 0;         // these come first, the fans' after them
     std::vector<std::vector<std::uint32_t>> borders;  // of the fans, by places
     std::vector<float> inverse_degree;                // per vertex, 1 over twice its triangles
     std::vector<float> share;                         // per vertex, of a push that it takes

@@ -74,7 +74,7 @@ struct TrackingScratch {
   std::vector<float> held;             ///< share of the steps to the iso-value that are not taken
   std::vector<std::uint64_t> present;  ///< bits of the block's fields that a vertex has to do with
   std::vector<float> slides;           ///< per neighbour entry
-  std::vector<float> free;  ///< 1 where there is room for skin to swell, 0 at contacts
+  std::vector<float> free;             ///< 1 where there is room for skin to swell, 0 at contacts
   std::vector<TrackMark> state;
   std::vector<TrackMark> marks;
   std::vector<float> room;  ///< `free` of the frame, in the mesh's order

@@ -68,7 +68,7 @@ constexpr float kFaint = 0.05f;
 constexpr float kFelt = 0.35f;
 // What a stranger's long edges add to the gap, times the square of these in own support radii.
 constexpr float kCoarseGap = 0.18f;
-constexpr float kClear = 0.35f;    // own field less another's from which on they are not in contact
+constexpr float kClear = 0.35f;  // own field less another's from which on they are not in contact
 constexpr float kNoGradient = 1e-6f;
 constexpr float kLeastBeta = 1e-3f;
 

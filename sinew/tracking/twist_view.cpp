@@ -87,8 +87,7 @@ TwistTurn seen_turn(const JointTwist& twist, const TwistShare& share) {
   cosine /= length, sine /= length;
   // A field that the joint carries has turned all the way: the point has to come after it. Any other has not
   // turned at all: the point has to go back.
-  const float half_cosine =
-      share.carried ? twist.half_cosine * cosine + twist.half_sine * sine : cosine;
+  const float half_cosine = share.carried ? twist.half_cosine * cosine + twist.half_sine * sine : cosine;
   const float half_sine = share.carried ? twist.half_sine * cosine - twist.half_cosine * sine : -sine;
   const float part = twist.share * share.nearness;
   cosine = 1 - part + part * half_cosine, sine = part * half_sine;

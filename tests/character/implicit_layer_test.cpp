@@ -7,10 +7,14 @@
 #include <gtest/gtest.h>
 #include <tbb/task_arena.h>
 
+#include <sinew/character/character_hinges.h>
 #include <sinew/character/field_layer.h>
 #include <sinew/character/performer.h>
 #include <sinew/core/error.h>
 #include <sinew/core/parallel.h>
+#include <sinew/geometry/limb_radius.h>
+#include <sinew/geometry/topology.h>
+#include <sinew/measure/joint_volume.h>
 #include <sinew/measure/surface_ruler.h>
 #include <sinew/models/models.h>
 
@@ -219,6 +223,40 @@ TEST(ImplicitLayer, AnElbowFoldsWithoutIntersecting) {
   EXPECT_TRUE(is.pairs_known);
   EXPECT_EQ(is.intersecting_pairs, 0u);
   EXPECT_EQ(is.buried_vertices, 0u);
+}
+
+TEST(ImplicitLayer, AnElbowKeepsItsVolume) {
+  if (test::kSanitized) GTEST_SKIP() << "too slow here";
+  const Scene arm = make_model("arm").scene;
+  // Dual quaternions swell elbows enough already; without that the fold costs volume.
+  const auto filled = make_character(arm, R"("swelling": 0)"),
+             half = make_character(arm, R"("swelling": 0, "filling": 0.5)"),
+             empty = make_character(arm, R"("swelling": 0, "filling": 0)");
+  const std::vector<Hinge> hinges = find_hinges(*filled);
+  const auto elbow = std::find_if(hinges.begin(), hinges.end(),
+                                  [](const Hinge& hinge) { return hinge.name == "lower_arm"; });
+  ASSERT_NE(elbow, hinges.end());
+  const MeshView rest{filled->rest(), filled->triangles()};
+  const std::vector<double> radius =
+      limb_radius(rest, connected_components(rest.positions.size(), rest.triangles).of_triangle);
+  const JointVolumeMeter meter(rest, filled->skin_weights(), radius, hinges);
+  const auto ratio = [&](std::span<const Vec3f> positions) {
+    const std::vector<std::uint32_t> asked{static_cast<std::uint32_t>(elbow - hinges.begin())};
+    const std::vector<JointVolume> volumes = meter.measure(positions, asked);
+    EXPECT_EQ(volumes.size(), 1u);
+    return volumes.empty() ? 0 : volumes[0].ratio;
+  };
+  const Pose pose = sampled(*filled, arm, "bend", 140 / 30.0);
+  const std::vector<Vec3f> with = perform(filled, pose), without = perform(empty, pose);
+  const double lost = 1 - ratio(without);
+  EXPECT_GT(lost, 0.05);
+  EXPECT_NEAR(ratio(with), 1, 0.02);
+  EXPECT_NEAR(ratio(perform(half, pose)), 1 - lost / 2, 0.1 * lost);
+  // Skin elsewhere has nothing to do with it.
+  const double reach = 1.5 * meter.radius(static_cast<std::uint32_t>(elbow - hinges.begin()));
+  for (std::size_t v = 0; v < with.size(); ++v)
+    if ((rest.positions[v].cast<double>() - elbow->position).norm() > reach)
+      ASSERT_EQ(with[v], without[v]) << rest.positions[v].transpose();
 }
 
 TEST(ImplicitLayer, AFistFoldsIntoContact) {

@@ -6,9 +6,9 @@
 #include <tbb/global_control.h>
 
 #include <sinew/character/performer.h>
+#include <sinew/geometry/vertex_normals.h>
 #include <sinew/geometry/winding.h>
 #include <sinew/measure/quantities.h>
-#include <sinew/geometry/vertex_normals.h>
 #include <sinew/models/models.h>
 #include <sinew/scene/gltf.h>
 

@@ -246,9 +246,9 @@ struct Contact {
 
 /// What a vertex meets at a point.
 struct Probe {
-  Sample own;       // f_own, of its own bone
-  Sample all;       // f, composed of all bones as the vertex feels them
-  Contact nearest;  // that of the least side
+  Sample own;           // f_own, of its own bone
+  Sample all;           // f, composed of all bones as the vertex feels them
+  Contact nearest;      // that of the least side
   double stranger = 0;  // strongest field that the vertex has nothing to do with at rest
 };
 
@@ -594,8 +594,7 @@ class Tracking {
       // other's edges are long.
       const double edges = std::min(skin_edge_[f] / fields_.fields[vertex.own].radius, 1.0);
       const double gap = options_.gap + kCoarseGap * edges * edges;
-      Contact contact{result.own.value - as_felt[f].value - gap,
-                      result.own.gradient - as_felt[f].gradient};
+      Contact contact{result.own.value - as_felt[f].value - gap, result.own.gradient - as_felt[f].gradient};
       bool stranger = true;
       for (std::size_t n = 0; n < vertex.neighbours.size(); ++n)
         if (vertex.neighbours[n].field == f) {

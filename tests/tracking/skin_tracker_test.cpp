@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
-#include <new>
 #include <numbers>
 #include <set>
 
@@ -20,36 +18,9 @@
 #include <sinew/measure/surface_ruler.h>
 
 #include "tests/reference/skinning.h"
+#include "tests/support/allocations.h"
 #include "tests/support/grid_tube.h"
 #include "tests/support/sanitized.h"
-
-namespace {
-
-thread_local std::size_t allocations = 0;
-
-}  // namespace
-
-// Counts what this thread allocates. Sanitizers have their own.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#if !defined(__has_feature)
-#define SINEW_COUNTS_ALLOCATIONS 1
-#elif !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
-#define SINEW_COUNTS_ALLOCATIONS 1
-#endif
-#endif
-#ifdef SINEW_COUNTS_ALLOCATIONS
-void* operator new(std::size_t bytes) {
-  ++allocations;
-  if (void* const memory = std::malloc(std::max<std::size_t>(bytes, 1))) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-#endif
 
 namespace sinew {
 namespace {
@@ -589,9 +560,7 @@ TEST(SkinTracker, SameBitsOnAnyNumberOfThreadsAndAgain) {
 }
 
 TEST(SkinTracker, FramesAllocateNothing) {
-#ifndef SINEW_COUNTS_ALLOCATIONS
-  GTEST_SKIP() << "sanitizers do the allocating";
-#endif
+  if (!test::kCountsAllocations) GTEST_SKIP() << "sanitizers do the allocating";
   ImplicitOptions bulges;
   bulges.operation.kind = static_cast<std::size_t>(OperatorKind::contact);
   for (const ImplicitOptions& options : {ImplicitOptions(), bulges}) {
@@ -602,12 +571,12 @@ TEST(SkinTracker, FramesAllocateNothing) {
     std::vector<Vec3f> positions = tube.dqs(posed);
     std::size_t in_frame = 0;
     tbb::task_arena(1).execute([&] {
-      const std::size_t before = allocations;
+      const std::size_t before = test::allocations();
       tracker.track(posed, scratch, positions);
-      in_frame = allocations - before;
+      in_frame = test::allocations() - before;
     });
     EXPECT_EQ(in_frame, 0u);
-    EXPECT_GT(allocations, 0u);
+    EXPECT_GT(test::allocations(), 0u);
   }
 }
 

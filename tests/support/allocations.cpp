@@ -1,0 +1,40 @@
+#include "tests/support/allocations.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+thread_local std::size_t count = 0;
+
+}  // namespace
+
+namespace sinew::test {
+
+std::size_t allocations() {
+  return count;
+}
+
+}  // namespace sinew::test
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !defined(__has_feature)
+#define SINEW_COUNTS_ALLOCATIONS 1
+#elif !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
+#define SINEW_COUNTS_ALLOCATIONS 1
+#endif
+#endif
+#ifdef SINEW_COUNTS_ALLOCATIONS
+void* operator new(std::size_t bytes) {
+  ++count;
+  if (void* const memory = std::malloc(std::max<std::size_t>(bytes, 1))) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+#endif
