@@ -14,6 +14,7 @@
 #include <sinew/core/smooth_step.h>
 #include <sinew/geometry/closed_surface.h>
 #include <sinew/geometry/limb_radius.h>
+#include <sinew/geometry/one_rings.h>
 #include <sinew/geometry/topology.h>
 #include <sinew/geometry/volume.h>
 
@@ -33,7 +34,7 @@ constexpr double kLeastShareOfSphere = 0.1;  // that a patch encloses; else the 
 // Degrees that a joint turns from which on it may lose something, and all of it is restored.
 constexpr double kStill = 5;
 constexpr double kBent = 25;
-constexpr double kLeft = 0.004;  // of the volume that is not missed
+constexpr double kLeft = 0.001;  // of the volume that is not missed
 constexpr double kMost = 0.4;    // of a push, in limb radii
 // Cosine between a triangle's normal and where its joints carry it from which on it is pushed, and wholly is.
 constexpr float kRolled = 0.3f;
@@ -80,16 +81,29 @@ JointFilling::JointFilling(const MeshView& rest, const SkinWeights& weights, std
     throw Error(fmt::format("filling joints needs weights for each of {} vertices", vertices_));
   if (!(share > 0) || hinges.empty()) return;
   const std::vector<std::vector<std::uint32_t>> near = vertices_nearest_to(rest, weights, hinges, {});
+  // With their rings, for single vertices may look through a dent.
+  const OneRings rings = one_rings(vertices_, rest.triangles);
   std::vector<std::uint32_t> asked;
-  for (const std::vector<std::uint32_t>& some : near) asked.insert(asked.end(), some.begin(), some.end());
+  for (const std::vector<std::uint32_t>& some : near)
+    for (const std::uint32_t v : some) {
+      asked.push_back(v);
+      asked.insert(asked.end(), rings[v].begin(), rings[v].end());
+    }
+  std::sort(asked.begin(), asked.end());
+  asked.erase(std::unique(asked.begin(), asked.end()), asked.end());
   const std::vector<double> radii =
       limb_radius_at(rest, connected_components(vertices_, rest.triangles).of_triangle, asked);
+  const auto radius_at = [&](std::uint32_t v) {
+    return radii[static_cast<std::size_t>(std::lower_bound(asked.begin(), asked.end(), v) - asked.begin())];
+  };
   std::vector<double> radius(hinges.size(), 0);
-  std::size_t next = 0;
   for (std::size_t h = 0; h < hinges.size(); ++h) {
     std::vector<double> here;
-    for (std::size_t k = 0; k < near[h].size(); ++k, ++next)
-      if (radii[next] > 0) here.push_back(radii[next]);
+    for (const std::uint32_t v : near[h]) {
+      double sum = radius_at(v), known = sum > 0 ? 1 : 0;
+      for (const std::uint32_t n : rings[v]) sum += radius_at(n), known += radius_at(n) > 0 ? 1 : 0;
+      if (known > 0) here.push_back(sum / known);
+    }
     if (here.empty()) continue;
     const auto middle = here.begin() + static_cast<std::ptrdiff_t>(here.size() / 2);
     std::nth_element(here.begin(), middle, here.end());
