@@ -22,6 +22,9 @@ struct RigidPart {
 /// All that a recipe may say about elastic skinning: what it may say about implicit skinning, and more.
 class ElasticLayerOptions : public ImplicitOptions {
  public:
+  /// Fewer sweeps than history-free tracking has: what untangling does is remembered, and goes on.
+  ElasticLayerOptions() { tracking.untangling = 14; }
+
   ElasticOptions elastic;
   std::vector<RigidPart> rigid;  ///< the last that matches counts
   std::string rigid_attribute = "_RIGID";
