@@ -104,7 +104,7 @@ void SkinTracker::Frame::find_twists(std::size_t b) const {
       const TwistShare& share = t_.twist_shares_.entries[e];
       const JointTwist& twist = s_.twists[share.joint];
       s_.seen[e] = twist.share > 0 ? seen_turn(twist, share) : TwistTurn();
-      turned = turned || s_.seen[e].cosine != 1;
+      turned = turned || s_.seen[e].sine != 0 || s_.seen[e].cosine != 1;
     }
     s_.turned[i] = turned;
   }
