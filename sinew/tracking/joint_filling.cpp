@@ -22,7 +22,7 @@ namespace sinew {
 
 namespace {
 
-constexpr int kRounds = 3;
+constexpr int kRounds = 2;
 // Freedom is evened out over rings of neighbours, as many as there are in half a limb radius, within these
 // bounds.
 constexpr double kFewestEvenings = 1;
