@@ -4,6 +4,7 @@
 #include <cassert>
 #include <chrono>
 
+#include <sinew/character/field_layer.h>
 #include <sinew/character/performer.h>
 #include <sinew/core/parallel.h>
 
@@ -29,6 +30,7 @@ std::vector<Vec3f> rest_surface(const Character& character) {
 struct PerformedFrame {
   std::vector<Vec3f> positions;
   std::vector<Affine3d> posed_from_rest;
+  std::vector<Affine3d> carried;  // as posed_from_rest, where a layer takes bones elsewhere; empty: none does
 };
 
 double median(std::vector<double> values) {
@@ -55,6 +57,8 @@ PerformanceMeasurements measure_performance(const std::shared_ptr<const Characte
 
   Performer performer(character);
   Pose pose = character->rest_pose();
+  std::size_t field_layer_number = 0;
+  const FieldLayer* field_layer = find_field_layer(*character, &field_layer_number);
   const int start = character->has_history() ? 0 : options.first_frame;
   const int frame_count = options.last_frame - start + 1;
   const std::size_t frame_bytes = std::max<std::size_t>(1, sizeof(Vec3f) * rest.size());
@@ -76,6 +80,10 @@ PerformanceMeasurements measure_performance(const std::shared_ptr<const Characte
       PerformedFrame& kept = performed[frames.size()];
       kept.positions.assign(performer.welded_positions().begin(), performer.welded_positions().end());
       kept.posed_from_rest.assign(performer.posed_from_rest().begin(), performer.posed_from_rest().end());
+      if (field_layer != nullptr) {
+        const auto carried = field_layer->carried_fields(*performer.layer_state(field_layer_number));
+        kept.carried.assign(carried.begin(), carried.end());
+      }
       frames.emplace_back();
       frames.back().frame = frame;
       frames.back().seconds = elapsed.count();
@@ -83,7 +91,8 @@ PerformanceMeasurements measure_performance(const std::shared_ptr<const Characte
     }
     parallel_blocks(frames.size(), 1, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i)
-        frames[i].surface = ruler.measure(performed[i].positions, performed[i].posed_from_rest);
+        frames[i].surface =
+            ruler.measure(performed[i].positions, performed[i].posed_from_rest, performed[i].carried);
     });
     for (std::size_t i = 0; i < frames.size(); ++i) {
       frames[i].flicker = flicker.add(performed[i].positions, performed[i].posed_from_rest);

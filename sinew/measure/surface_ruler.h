@@ -87,10 +87,12 @@ class SurfaceRuler {
                         const SurfaceRulerOptions& options = {});
 
   /// One position per vertex of the rest. `posed_from_rest` has one transform per joint number of the
-  /// weights; empty: nothing turned. Throws Error when a position that a triangle uses is not finite, or
-  /// sizes differ.
+  /// weights; empty: nothing turned. `carried` likewise, where a layer took the bones elsewhere than the pose
+  /// (FieldLayer::carried_fields()), by which flips are told; empty: it did not. Throws Error when a position
+  /// that a triangle uses is not finite, or sizes differ.
   SurfaceMeasurements measure(std::span<const Vec3f> positions,
-                              std::span<const Affine3d> posed_from_rest = {}) const;
+                              std::span<const Affine3d> posed_from_rest = {},
+                              std::span<const Affine3d> carried = {}) const;
 
   const RestSurface& rest() const { return rest_; }
   std::span<const double> limb_radius() const { return limb_radius_; }  ///< per vertex, see limb_radius()
