@@ -733,25 +733,19 @@ Vec3f SkinTracker::Frame::coherent(std::size_t i, float share) const {
 }
 
 float SkinTracker::Frame::smallest_area(std::size_t i) const {
-  const Eigen::Matrix3f turn = blended_linear(i);
   const auto ring = t_.rings_[i];
   float least = 1;
-  Vec3f before = s_.now[ring.back()] - s_.now[i], rest_before = t_.rest_[ring.back()] - t_.rest_[i];
+  std::uint32_t last = ring.back();
+  Vec3f before = s_.now[last] - s_.now[i], rest_before = t_.rest_[last] - t_.rest_[i];
   for (const std::uint32_t n : ring) {
     const Vec3f edge = s_.now[n] - s_.now[i], rest_edge = t_.rest_[n] - t_.rest_[i];
+    const Eigen::Matrix3f turn = (s_.blended[i] + s_.blended[last] + s_.blended[n]) / 3;
     const Vec3f carried = (turn * rest_before).cross(turn * rest_edge);
     const float size = carried.squaredNorm();
     if (size > 0) least = std::min(least, before.cross(edge).dot(carried) / size);
-    before = edge, rest_before = rest_edge;
+    before = edge, rest_before = rest_edge, last = n;
   }
   return least;
-}
-
-Eigen::Matrix3f SkinTracker::Frame::blended_linear(std::size_t i) const {
-  Eigen::Matrix3f sum = Eigen::Matrix3f::Zero();
-  for (std::size_t k = 0; k < t_.weights_.row_size(i); ++k)
-    sum += t_.weights_.row_values(i)[k] * s_.turns[t_.weights_.row_joints(i)[k]];
-  return sum;
 }
 
 bool SkinTracker::Frame::may_be_flipped(std::size_t i) const {

@@ -176,10 +176,8 @@ class SkinTracker::Frame {
   Vec3f coherent(std::size_t i, float share) const;
 
   /// Of the triangles round a vertex, the least area over that at rest; negative when it is flipped against
-  /// where the vertex's joints carry it.
+  /// where the joints of its three corners carry it.
   float smallest_area(std::size_t i) const;
-
-  Eigen::Matrix3f blended_linear(std::size_t i) const;
 
   /// Whether the two joints that move a vertex most have turned against each other by so much that its
   /// triangles may be flipped, or skin beside it has moved.

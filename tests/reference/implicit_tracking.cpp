@@ -920,18 +920,24 @@ class Tracking {
     return (a.transpose() * b).trace() < kTurned * a.norm() * b.norm();
   }
 
-  /// Least of 1 and, over the triangles round the vertex, <c, n> / |c|²: n the triangle's normal with its
-  /// double area, c that of the rest's edges, carried by Σ w_i A_i.
-  double smallest_area(std::size_t v) const {
+  /// Σ w_i A_i.
+  Mat3d blended_turn(std::size_t v) const {
     Mat3d turn = Mat3d::Zero();
     for (std::size_t k = 0; k < task_.weights.row_size(v); ++k)
       turn += static_cast<double>(task_.weights.row_values(v)[k]) *
               posed_from_rest_[task_.weights.row_joints(v)[k]].linear();
+    return turn;
+  }
+
+  /// Least of 1 and, over the triangles round the vertex, <c, n> / |c|²: n the triangle's normal with its
+  /// double area, c that of the rest's edges, carried by the mean of its corners' blended turns.
+  double smallest_area(std::size_t v) const {
     const std::vector<std::size_t>& ring = rest_[v].ring;
     double least = 1;
     for (std::size_t k = 0; k < ring.size(); ++k) {
       const std::size_t a = ring[k], b = ring[(k + 1) % ring.size()];
       const Vec3d normal = (skin_[a].now - skin_[v].now).cross(skin_[b].now - skin_[v].now);
+      const Mat3d turn = (blended_turn(v) + blended_turn(a) + blended_turn(b)) / 3;
       const Vec3d carried =
           (turn * (task_.rest[a] - task_.rest[v])).cross(turn * (task_.rest[b] - task_.rest[v]));
       if (carried.squaredNorm() > 0) least = std::min(least, normal.dot(carried) / carried.squaredNorm());
