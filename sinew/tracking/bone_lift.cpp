@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 #include <Eigen/SVD>
@@ -17,14 +18,13 @@ namespace sinew {
 
 namespace {
 
-constexpr int kRounds = 5;
+constexpr int kRounds = 6;
 constexpr int kSteps = 16;             // of a way out
 constexpr float kArrived = 0.001f;     // a step so short, in own support radii, is the last
 constexpr float kLongestStep = 0.25f;  // of them, in the other's support radii
-constexpr float kSkin = 0.5f;
-// From where a bone deep in a field rises beyond its skin, by so many of its own support radii.
-constexpr float kDeep = 0.75f;
-constexpr float kClearance = 0.4f;
+// How far bones stay above other skin, in their own support radii: flesh between is pressed, but not to
+// nothing.
+constexpr float kClearance = 0.5f;
 // Edges of the other's skin, in own support radii: up to which it can be dented, and from which on the limb
 // has to lie on it, its bone so many support radii above.
 constexpr float kFineEdges = 0.7f;
@@ -41,24 +41,20 @@ constexpr float kLighter = 1.4f;
 constexpr float kTooCoarse = 1;
 constexpr float kTrusted = 2.5f;
 constexpr float kMostTurn = 0.08f;  // of a bone in a round, in its lengths
+constexpr float kMostPinnedTurn = 0.25f;
+// Radians, of a bone at its joint in all rounds together, and of a limb's root, as a collar bone is one.
+constexpr double kMostBent = 0.9;
+constexpr double kMostBentRoot = 0.2;
+// Radians that the pose has bent a finger, up to which it may go aside, and from which on it is a hinge.
+constexpr float kStraight = 0.2f;
+constexpr float kBent = 0.6f;
 constexpr double kAxisShare = 0.1;  // of a bone's mean axis in its turn, where it has several tails
+// How much the ways out of a limb's end agree: up to which they lead to different sides, and from which on to
+// the same.
+constexpr float kTorn = 0.6f;
+constexpr float kAgreed = 0.8f;
 constexpr float kNoSlope = 1e-6f;
 constexpr float kNoLength = 1e-9f;
-
-/// A mean in which the longest vectors count most, by the fourth power of their lengths: nearly the longest
-/// one, but without jumps.
-struct LongestMean {
-  Vec3f sum = Vec3f::Zero();
-  float weights = 0;
-
-  void add(const Vec3f& way) {
-    const float weight = way.squaredNorm() * way.squaredNorm();
-    if (!(weight > 0) || !std::isfinite(weight)) return;
-    sum += weight * way;
-    weights += weight;
-  }
-  Vec3f mean() const { return weights > 0 ? Vec3f(sum / weights) : Vec3f(Vec3f::Zero()); }
-};
 
 Mat3d turn_between(const Vec3d& from, const Vec3d& to) {
   if (!(from.norm() > kNoLength) || !(to.norm() > kNoLength)) return Mat3d::Identity();
@@ -71,6 +67,12 @@ Mat3d nearest_rotation(const Mat3d& matrix) {
   Mat3d u = svd.matrixU();
   if ((u * svd.matrixV().transpose()).determinant() < 0) u.col(2) = -u.col(2);
   return u * svd.matrixV().transpose();
+}
+
+/// A rotation by no more than `angle`.
+Mat3d at_most(double angle, const Mat3d& rotation) {
+  const Eigen::AngleAxisd turn(rotation);
+  return std::abs(turn.angle()) > angle ? Eigen::AngleAxisd(angle, turn.axis()).toRotationMatrix() : rotation;
 }
 
 }  // namespace
@@ -113,9 +115,9 @@ BoneLiftScratch BoneLift::make_scratch() const {
   s.stirred.resize(count);
   s.shifted.resize(count);
   s.others.reserve(count);
-  s.depth.resize(chains_.samples.size());
   s.present.reserve(count);
-  s.lifts.resize(count);
+  s.lifts.assign(count, Affine3d::Identity());
+  s.turns.assign(count, Mat3d::Identity());
   s.transforms.resize(field_of_.size());
   return s;
 }
@@ -129,11 +131,11 @@ std::span<const Affine3d> BoneLift::lift(std::span<const Affine3d> posed_from_re
   for (int round = 0; round < kRounds; ++round) {
     if (round > 0) pose_fields(*fields_, s.transforms, s.posed);
     std::copy(s.nodes.begin(), s.nodes.end(), s.before.begin());
-    if (!rise(s)) {
+    if (!rise(posed_from_rest, s)) {
       if (round == 0) return posed_from_rest;
       break;
     }
-    if (round + 1 < kRounds) keep_lengths(s);
+    if (round + 1 < kRounds) keep_shapes(s);
     find_shifted(s);
     make_transforms(posed_from_rest, s);
   }
@@ -154,7 +156,6 @@ void BoneLift::pose(std::span<const Affine3d> posed_from_rest, BoneLiftScratch& 
   for (std::size_t n = 0; n < s.nodes.size(); ++n)
     s.nodes[n] = s.posed_nodes[n] =
         (posed_from_rest[fields_->transform[chains_.node_field[n]]] * chains_.rest_nodes[n]).cast<float>();
-  std::fill(s.depth.begin(), s.depth.end(), 0.0f);
   std::fill(s.stirred.begin(), s.stirred.end(), std::uint8_t{1});
   std::fill(s.shifted.begin(), s.shifted.end(), std::uint8_t{0});
 }
@@ -176,23 +177,58 @@ bool BoneLift::is_settled(const std::vector<std::uint32_t>& group, const BoneLif
     for (const std::uint32_t tail : chains_.tails_of(f))
       low = low.cwiseMin(s.nodes[tail]), high = high.cwiseMax(s.nodes[tail]);
     for (std::size_t b = 0; b < count; ++b)
-      if (s.shifted[b] && chains_.meets[f * count + b] && reaches(s.posed[b], low, high)) return false;
+      if (s.shifted[b] && (chains_.meets[f * count + b] || chains_.meets_as_one[f * count + b]) &&
+          reaches(s.posed[b], low, high))
+        return false;
   }
   return true;
 }
 
-Vec3f BoneLift::way_out(const LiftChains::Sample& sample, const Vec3f& from, float& depth,
-                        BoneLiftScratch& s) const {
-  const auto radius_of = [&](std::size_t field) {
-    return s.scale[field] * static_cast<float>(fields_->fields[field].radius);
-  };
-  const float own = radius_of(sample.field);
+bool BoneLift::find_present(const std::vector<std::uint8_t>& meets, std::size_t field,
+                            BoneLiftScratch& s) const {
+  const std::size_t count = fields_->fields.size();
+  Vec3f low = s.nodes[field], high = low;
+  for (const std::uint32_t tail : chains_.tails_of(field))
+    low = low.cwiseMin(s.nodes[tail]), high = high.cwiseMax(s.nodes[tail]);
+  s.present.clear();
+  for (std::size_t b = 0; b < count; ++b)
+    if (meets[field * count + b] && reaches(s.posed[b], low, high))
+      s.present.push_back(static_cast<std::uint16_t>(b));
+  return !s.present.empty();
+}
+
+Vec3f BoneLift::place(const LiftChains::Sample& sample, const BoneLiftScratch& s) const {
+  const Vec3f& head = s.nodes[sample.field];
+  return head + sample.along * (s.nodes[chains_.tails_of(sample.field)[sample.segment]] - head);
+}
+
+float BoneLift::radius_of(std::size_t field, const BoneLiftScratch& s) const {
+  return s.scale[field] * static_cast<float>(fields_->fields[field].radius);
+}
+
+BoneLift::Excess BoneLift::excess(std::size_t field, std::size_t other, const Vec3f& at,
+                                  const BoneLiftScratch& s) const {
+  const FieldSample at_place = s.posed[other].sample(at);
+  if (!(at_place.value > 0)) return {};
+  const float own = radius_of(field, s), radius = radius_of(other, s);
+  const float coarse = smooth_step(kFineEdges, kCoarseEdges, s.scale[other] * chains_.edge[other] / own);
+  const float clearance = std::max(kClearance, kCoarseClearance * coarse);
+  const float goal = std::max(compact_support(clearance * own, radius), kLeastGoal);
+  if (!(at_place.value > goal) || !(at_place.gradient.norm() * radius > kNoSlope)) return {};
+  return {at_place.value - goal, at_place.gradient, kLongestStep * radius};
+}
+
+float BoneLift::share_of(std::size_t mover, std::size_t other, const BoneLiftScratch& s) const {
+  const float lighter = smooth_step(kHeavier, kLighter, chains_.size[other] / chains_.size[mover]);
+  const float edge = chains_.edge[other];
+  return lighter * smooth_step(kTooCoarse * edge, kTrusted * edge, radius_of(other, s) / s.scale[other]);
+}
+
+Vec3f BoneLift::way_out(std::size_t mover, std::size_t sample, const Hinge& hinge, BoneLiftScratch& s) const {
+  const Vec3f from = place(chains_.samples[sample], s);
   s.others.clear();
   for (const std::uint16_t b : s.present)
-    if (!chains_.is_known(sample, b)) {
-      s.others.push_back(b);
-      depth = std::max(depth, s.posed[b].sample(from).value);
-    }
+    if (!chains_.is_known(chains_.samples[sample], b)) s.others.push_back(b);
   Vec3f x = from;
   float share = 1;
   for (int step = 0; step < kSteps; ++step) {
@@ -201,22 +237,16 @@ Vec3f BoneLift::way_out(const LiftChains::Sample& sample, const Vec3f& from, flo
     Vec3f move = Vec3f::Zero(), wanted = Vec3f::Zero();
     float lengths = 0, shares = 0;
     for (const std::uint16_t b : s.others) {
-      const FieldSample other = s.posed[b].sample(x);
+      const Excess other = excess(chains_.samples[sample].field, b, x, s);
       if (!(other.value > 0)) continue;
-      const float slope = other.gradient.norm(), radius = radius_of(b);
-      const float coarse = smooth_step(kFineEdges, kCoarseEdges, s.scale[b] * chains_.edge[b] / own);
-      const float clearance =
-          std::max(kClearance * smooth_step(kSkin, kDeep, depth), kCoarseClearance * coarse);
-      const float goal = std::max(compact_support(clearance * own, radius), kLeastGoal);
-      if (!(other.value > goal) || !(slope * radius > kNoSlope)) continue;
-      const float length = std::min((other.value - goal) / slope, kLongestStep * radius);
-      const Vec3f out = -length / slope * other.gradient;
+      const float slope = other.gradient.norm(), length = std::min(other.value / slope, other.longest);
+      Vec3f out = -length / slope * other.gradient;
+      // A finger leaves its palm as it has come: it is unbent, not pushed aside.
+      if (static_cast<std::int32_t>(chains_.group_of[b]) == hinge.palm)
+        out -= hinge.axis.dot(out) * hinge.axis;
       move += length * out, wanted += out;
       lengths += length;
-      const float lighter = smooth_step(kHeavier, kLighter, chains_.size[b] / chains_.size[sample.field]);
-      const float trust =
-          smooth_step(kTooCoarse * chains_.edge[b], kTrusted * chains_.edge[b], radius / s.scale[b]);
-      shares += length * lighter * trust;
+      shares += length * share_of(mover, b, s);
     }
     if (!(lengths > 0)) break;
     if (step == 0) share = shares / lengths;
@@ -224,96 +254,188 @@ Vec3f BoneLift::way_out(const LiftChains::Sample& sample, const Vec3f& from, flo
     const float agreed = wanted.norm() / lengths;
     move *= 0.5f * (1 + agreed) / lengths;
     x += move;
-    if (!(move.norm() > kArrived * own)) break;
+    if (!(move.norm() > kArrived * radius_of(chains_.samples[sample].field, s))) break;
   }
   return share * (x - from);
 }
 
-bool BoneLift::rise(BoneLiftScratch& s) const {
+float BoneLift::way_along(std::size_t group, const Vec3f& direction, float longest,
+                          const BoneLiftScratch& s) const {
   const std::size_t count = fields_->fields.size();
+  float way = 0;
+  for (int step = 0; step < kSteps && way < longest; ++step) {
+    float lacking = 0, least = 0;
+    for (const bool own : {true, false})
+      for (const std::uint32_t f : own ? chains_.groups[group] : chains_.extremities[group]) {
+        const std::vector<std::uint8_t>& meets = own ? chains_.meets : chains_.meets_as_one;
+        for (std::size_t i = chains_.first_sample[f]; i < chains_.first_sample[f + 1]; ++i) {
+          const Vec3f at = place(chains_.samples[i], s) + way * direction;
+          for (std::uint16_t b = 0; b < count; ++b) {
+            if (!meets[f * count + b] || !reaches(s.posed[b], at, at)) continue;
+            if (chains_.is_known(chains_.samples[i], b)) continue;
+            const Excess other = excess(f, b, at, s);
+            if (!(other.value > 0)) continue;
+            const float slope = -other.gradient.dot(direction);
+            const float length = slope > 0 ? std::min(other.value / slope, other.longest) : other.longest;
+            if (length > lacking) lacking = length, least = kArrived * radius_of(f, s);
+          }
+        }
+      }
+    way += lacking;
+    if (!(lacking > least)) return way;
+  }
+  return longest;
+}
+
+Vec3f BoneLift::way_as_one(std::size_t group, const Mat3d& frame, const BoneLiftScratch& s) const {
+  Vec3f shortest = Vec3f::Zero();
+  float length = std::numeric_limits<float>::max();
+  for (int x = -1; x <= 1; ++x)
+    for (int y = -1; y <= 1; ++y)
+      for (int z = -1; z <= 1; ++z) {
+        if (x == 0 && y == 0 && z == 0) continue;
+        const Vec3f direction = (frame * Vec3d(x, y, z)).normalized().cast<float>();
+        if (!(direction.norm() > kNoLength)) continue;
+        const float way = way_along(group, direction, length, s);
+        if (way < length) length = way, shortest = way * direction;
+      }
+  return shortest;
+}
+
+BoneLift::Hinge BoneLift::find_hinge(std::size_t group, std::span<const Affine3d> posed_from_rest) const {
+  const std::int32_t palm = chains_.extremity_of[group];
+  if (palm < 0) return {};
+  const auto turn = [&](std::size_t field) {
+    return nearest_rotation(posed_from_rest[fields_->transform[field]].linear());
+  };
+  const std::uint32_t field = chains_.groups[group][0];
+  const Mat3d above = turn(static_cast<std::size_t>(chains_.parent[field]));
+  const Eigen::AngleAxisd bend(Mat3d(turn(field) * above.transpose()));
+  const float share = smooth_step(kStraight, kBent, static_cast<float>(std::abs(bend.angle())));
+  const Vec3f axis = std::sqrt(share) * bend.axis().cast<float>();
+  return {palm, axis.allFinite() ? axis : Vec3f(Vec3f::Zero())};
+}
+
+bool BoneLift::rise(std::span<const Affine3d> posed_from_rest, BoneLiftScratch& s) const {
   bool any = false;
   for (std::size_t g = 0; g < chains_.groups.size(); ++g) {
     const std::vector<std::uint32_t>& group = chains_.groups[g];
-    if (is_settled(group, s)) continue;
+    if (is_settled(group, s) && is_settled(chains_.extremities[g], s)) continue;
     LongestMean heads, tails;
-    Vec3f middle = Vec3f::Zero(), axis = Vec3f::Zero();
-    float segments = 0;
+    Vec3f wanted = Vec3f::Zero();
+    float lengths = 0;
+    const Hinge hinge = find_hinge(g, posed_from_rest);
     for (const std::uint32_t f : group) {
       s.stirred[f] = 0;
-      Vec3f low = s.nodes[f], high = low;
-      middle += s.nodes[f] / static_cast<float>(group.size());
-      for (const std::uint32_t tail : chains_.tails_of(f)) {
-        low = low.cwiseMin(s.nodes[tail]), high = high.cwiseMax(s.nodes[tail]);
-        axis += s.nodes[tail] - s.nodes[f];
-        ++segments;
+      if (!find_present(chains_.meets, f, s)) continue;
+      for (std::size_t i = chains_.first_sample[f]; i < chains_.first_sample[f + 1]; ++i) {
+        const float along = chains_.samples[i].along;
+        const Vec3f way = way_out(f, i, hinge, s);
+        heads.add(std::min(2 * (1 - along), 1.0f) * way);
+        tails.add(std::min(2 * along, 1.0f) * way);
+        wanted += way, lengths += way.norm();
       }
-      s.present.clear();
-      for (std::size_t b = 0; b < count; ++b)
-        if (chains_.meets[f * count + b] && reaches(s.posed[b], low, high))
-          s.present.push_back(static_cast<std::uint16_t>(b));
-      if (s.present.empty()) continue;
-      const auto samples = chains_.samples_of(f);
-      for (std::size_t i = 0; i < samples.size(); ++i) {
-        const Vec3f& tail = s.nodes[chains_.tails_of(f)[samples[i].segment]];
-        const Vec3f at = s.nodes[f] + samples[i].along * (tail - s.nodes[f]);
-        const Vec3f way = way_out(samples[i], at, s.depth[chains_.first_sample[f] + i], s);
-        heads.add(std::min(2 * (1 - samples[i].along), 1.0f) * way);
-        tails.add(std::min(2 * samples[i].along, 1.0f) * way);
+    }
+    for (const std::uint32_t f : chains_.extremities[g]) {
+      if (!find_present(chains_.meets_as_one, f, s)) continue;
+      for (std::size_t i = chains_.first_sample[f]; i < chains_.first_sample[f + 1]; ++i) {
+        const Vec3f way = way_out(group[0], i, hinge, s);
+        tails.add(way);
+        wanted += way, lengths += way.norm();
       }
     }
     if (!(heads.weights > 0) && !(tails.weights > 0)) continue;
     any = true;
-    axis /= segments;
-    // It turns by so much in a round; where that is too little, its other end comes along.
-    Vec3f head_way = heads.mean();
-    Vec3f apart = tails.mean() - head_way;
-    const float longest = kMostTurn * axis.norm();
-    if (apart.norm() > longest) {
-      apart *= longest / apart.norm();
-      if (tails.mean().squaredNorm() > head_way.squaredNorm()) head_way = tails.mean() - apart;
-    }
-    const Eigen::Matrix3f turn =
-        turn_between(axis.cast<double>(), (axis + apart).cast<double>()).cast<float>();
-    for (const std::uint32_t n : chains_.carried[g]) {
-      s.nodes[n] = middle + head_way + turn * (s.nodes[n] - middle);
-      if (n < count) s.stirred[n] = 1;
-    }
+    // Parts of it on this side of a limb, and others on that: all of it goes to the same side.
+    const float torn = chains_.is_end[g] ? 1 - smooth_step(kTorn, kAgreed, wanted.norm() / lengths) : 0.0f;
+    Vec3f as_one = Vec3f::Zero();
+    if (torn > 0) as_one = torn * way_as_one(g, posed_from_rest[fields_->transform[group[0]]].linear(), s);
+    move(g, as_one + (1 - torn) * heads.mean(), as_one + (1 - torn) * tails.mean(), s);
   }
   return any;
 }
 
-void BoneLift::keep_lengths(BoneLiftScratch& s) const {
-  for (const std::uint32_t f : chains_.order)
+void BoneLift::move(std::size_t group, const Vec3f& head_way, const Vec3f& tail_way,
+                    BoneLiftScratch& s) const {
+  Vec3f middle = Vec3f::Zero(), axis = Vec3f::Zero();
+  float segments = 0;
+  for (const std::uint32_t f : chains_.groups[group]) {
+    middle += s.nodes[f] / static_cast<float>(chains_.groups[group].size());
+    for (const std::uint32_t tail : chains_.tails_of(f)) axis += s.nodes[tail] - s.nodes[f], ++segments;
+  }
+  axis /= segments;
+  Vec3f way = chains_.is_pinned[group] ? Vec3f(Vec3f::Zero()) : head_way;
+  Vec3f apart = tail_way - way;
+  const float longest = (chains_.is_pinned[group] ? kMostPinnedTurn : kMostTurn) * axis.norm();
+  if (apart.norm() > longest) {
+    // It turns by so much in a round; where that is too little, its other end comes along.
+    apart *= longest / apart.norm();
+    if (!chains_.is_pinned[group] && tail_way.squaredNorm() > way.squaredNorm()) way = tail_way - apart;
+  }
+  const Eigen::Matrix3f turn = turn_between(axis.cast<double>(), (axis + apart).cast<double>()).cast<float>();
+  for (const std::uint32_t n : chains_.carried[group]) {
+    s.nodes[n] = middle + way + turn * (s.nodes[n] - middle);
+    if (n < s.stirred.size()) s.stirred[n] = 1;
+  }
+}
+
+void BoneLift::keep_shapes(BoneLiftScratch& s) const {
+  for (const std::uint32_t f : chains_.order) {
+    const Mat3d above = turn_above(f, s);
+    const std::uint32_t g = chains_.group_of[f];
+    const double most = chains_.is_pinned[g] && chains_.extremity_of[g] < 0 ? kMostBentRoot : kMostBent;
+    s.turns[f] = at_most(most, turn_of(f, s) * above.transpose()) * above;
     for (const std::uint32_t tail : chains_.tails_of(f)) {
-      const Vec3f axis = s.nodes[tail] - s.nodes[f];
-      const float length = axis.norm(), posed = (s.posed_nodes[tail] - s.posed_nodes[f]).norm();
-      if (length > 0) s.nodes[tail] = s.nodes[f] + posed / length * axis;
+      const Vec3f axis = s.posed_nodes[tail] - s.posed_nodes[f];
+      const Vec3f to = s.nodes[f] + s.turns[f].cast<float>() * axis, shift = to - s.nodes[tail];
+      s.nodes[tail] = to;
+      if (tail < chains_.below.size())
+        for (const std::uint32_t n : chains_.below[tail]) s.nodes[n] += shift;
     }
+  }
+}
+
+Mat3d BoneLift::turn_above(std::size_t field, const BoneLiftScratch& s) const {
+  const std::int32_t above = chains_.parent[field];
+  return above >= 0 ? s.turns[static_cast<std::size_t>(above)] : Mat3d(Mat3d::Identity());
+}
+
+Mat3d BoneLift::turn_of(std::size_t field, const BoneLiftScratch& s) const {
+  const auto tails = chains_.tails_of(field);
+  const Vec3d head = s.posed_nodes[field].cast<double>(), risen = s.nodes[field].cast<double>();
+  Vec3d axis = Vec3d::Zero(), risen_axis = Vec3d::Zero();
+  for (const std::uint32_t tail : tails) {
+    axis += s.posed_nodes[tail].cast<double>() - head;
+    risen_axis += s.nodes[tail].cast<double>() - risen;
+  }
+  // As the bone that it hangs on, and from there the shortest turn: it bends there but does not twist.
+  const Mat3d above = turn_above(field, s);
+  const Mat3d turn = turn_between(above * axis, risen_axis) * above;
+  if (tails.size() < 2) return turn;
+  // The turn that fits all of them best.
+  Mat3d covariance = kAxisShare * axis.squaredNorm() * turn;
+  for (const std::uint32_t tail : tails)
+    covariance +=
+        (s.nodes[tail].cast<double>() - risen) * (s.posed_nodes[tail].cast<double>() - head).transpose();
+  return nearest_rotation(covariance);
 }
 
 void BoneLift::make_transforms(std::span<const Affine3d> posed_from_rest, BoneLiftScratch& s) const {
   std::copy(posed_from_rest.begin(), posed_from_rest.end(), s.transforms.begin());
-  for (std::size_t f = 0; f < s.lifts.size(); ++f) {
+  for (const std::uint32_t f : chains_.order) {
     const auto tails = chains_.tails_of(f);
     const Vec3d head = s.posed_nodes[f].cast<double>(), risen = s.nodes[f].cast<double>();
-    Vec3d axis = Vec3d::Zero(), risen_axis = Vec3d::Zero();
-    for (const std::uint32_t tail : tails) {
-      axis += s.posed_nodes[tail].cast<double>() - head;
-      risen_axis += s.nodes[tail].cast<double>() - risen;
-    }
+    s.turns[f] = turn_of(f, s);
     Affine3d& lift = s.lifts[f];
-    lift.linear() = turn_between(axis, risen_axis);
-    if (tails.size() == 1 && axis.norm() > kNoLength) {
+    lift.linear() = s.turns[f];
+    if (tails.size() == 1) {
+      const Vec3d axis = s.posed_nodes[tails[0]].cast<double>() - head;
+      const Vec3d risen_axis = s.nodes[tails[0]].cast<double>() - risen;
       // Joints that could not come along in the last round: the limb is stretched.
       const Vec3d along = axis.normalized();
-      lift.linear() *= Mat3d::Identity() + (risen_axis.norm() / axis.norm() - 1) * along * along.transpose();
-    } else if (tails.size() > 1) {
-      // The turn that fits all of them best.
-      Mat3d covariance = kAxisShare * axis.squaredNorm() * lift.linear();
-      for (const std::uint32_t tail : tails)
-        covariance +=
-            (s.nodes[tail].cast<double>() - risen) * (s.posed_nodes[tail].cast<double>() - head).transpose();
-      lift.linear() = nearest_rotation(covariance);
+      if (axis.norm() > kNoLength)
+        lift.linear() *=
+            Mat3d::Identity() + (risen_axis.norm() / axis.norm() - 1) * along * along.transpose();
     }
     lift.translation() = risen - lift.linear() * head;
     if (!lift.matrix().allFinite()) lift.setIdentity();

@@ -9,6 +9,7 @@
 #include <sinew/implicit/field_set.h>
 #include <sinew/skinning/weights.h>
 #include <sinew/tracking/lift_chains.h>
+#include <sinew/tracking/longest_mean.h>
 
 namespace sinew {
 
@@ -17,13 +18,13 @@ struct BoneLiftScratch {
   std::vector<PosedField> posed;
   std::vector<float> scale;               ///< per field, of its transform
   std::vector<Vec3f> posed_nodes, nodes;  ///< where the pose puts them, and where they have risen to
-  std::vector<float> depth;               ///< per sample, value of the strongest field it has been in
   std::vector<Vec3f> before;              ///< nodes when the round began
   std::vector<std::uint8_t> stirred;      ///< per field, 1: has moved since it was looked at
   std::vector<std::uint8_t> shifted;      ///< per field, 1: the last round moved it
   std::vector<std::uint16_t> others;      ///< of those present, what a sample may lie in
   std::vector<std::uint16_t> present;     ///< fields that reach the bone that is looked at
   std::vector<Affine3d> lifts;            ///< per field
+  std::vector<Mat3d> turns;               ///< per field, of its lift
   std::vector<Affine3d> transforms;       ///< as the pose's, lifted
 };
 
@@ -53,13 +54,48 @@ class BoneLift {
  private:
   void pose(std::span<const Affine3d> posed_from_rest, BoneLiftScratch& s) const;
   /// One round: every group goes out of what it lies in. False when none lies in anything.
-  bool rise(BoneLiftScratch& s) const;
+  bool rise(std::span<const Affine3d> posed_from_rest, BoneLiftScratch& s) const;
   /// Which bones the round has moved.
   void find_shifted(BoneLiftScratch& s) const;
   /// Whether a group lay in nothing when it was last looked at, and nothing has changed for it since.
   bool is_settled(const std::vector<std::uint32_t>& group, const BoneLiftScratch& s) const;
-  Vec3f way_out(const LiftChains::Sample& sample, const Vec3f& from, float& depth, BoneLiftScratch& s) const;
-  void keep_lengths(BoneLiftScratch& s) const;
+  /// Fills in the fields that a bone may lie in and that reach it; false: none.
+  bool find_present(const std::vector<std::uint8_t>& meets, std::size_t field, BoneLiftScratch& s) const;
+  Vec3f place(const LiftChains::Sample& sample, const BoneLiftScratch& s) const;
+  float radius_of(std::size_t field, const BoneLiftScratch& s) const;
+
+  /// How far a field is above what a bone may lie in, its gradient there, and the longest step out of it.
+  struct Excess {
+    float value = 0;
+    Vec3f gradient = Vec3f::Zero();
+    float longest = 0;
+  };
+  Excess excess(std::size_t field, std::size_t other, const Vec3f& at, const BoneLiftScratch& s) const;
+  /// Of a way out of another field, what `mover` takes.
+  float share_of(std::size_t mover, std::size_t other, const BoneLiftScratch& s) const;
+
+  /// The axis about which the pose has bent a finger, times how much it is a hinge, and its palm's group.
+  struct Hinge {
+    std::int32_t palm = -1;
+    Vec3f axis = Vec3f::Zero();
+  };
+  Hinge find_hinge(std::size_t group, std::span<const Affine3d> posed_from_rest) const;
+
+  /// The shortest way of one sample out of all that is present, as far as `mover` takes it.
+  Vec3f way_out(std::size_t mover, std::size_t sample, const Hinge& hinge, BoneLiftScratch& s) const;
+  /// How far a group with its extremities goes in a direction until all of it is out; `longest` if not
+  /// before.
+  float way_along(std::size_t group, const Vec3f& direction, float longest, const BoneLiftScratch& s) const;
+  /// The shortest of such ways, of 26 directions in the given frame.
+  Vec3f way_as_one(std::size_t group, const Mat3d& frame, const BoneLiftScratch& s) const;
+  /// Moves a group and all that it carries so that its ends go these ways, as far as it can.
+  void move(std::size_t group, const Vec3f& head_way, const Vec3f& tail_way, BoneLiftScratch& s) const;
+
+  /// Bones get back their shapes and bend no further than they can.
+  void keep_shapes(BoneLiftScratch& s) const;
+  /// By its nodes, where the bone that it hangs on has its turn already.
+  Mat3d turn_of(std::size_t field, const BoneLiftScratch& s) const;
+  Mat3d turn_above(std::size_t field, const BoneLiftScratch& s) const;
   void make_transforms(std::span<const Affine3d> posed_from_rest, BoneLiftScratch& s) const;
   void carry(const BoneLiftScratch& s, std::span<Vec3f> positions) const;
 

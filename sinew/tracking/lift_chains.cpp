@@ -9,8 +9,13 @@ namespace {
 
 constexpr double kSpacing = 0.5;  // of samples along a bone, in support radii
 constexpr int kMostSamples = 32;  // of a segment
-constexpr double kStump = 0.35;   // longest, in support radii
-constexpr float kTrunk = 1.5f;    // size of a trunk, in those of the limbs beside it
+// Extremities: at least so many hang on the same bone, none longer than so many times its length and radius.
+constexpr int kFingers = 3;
+constexpr double kFinger = 1.5;
+constexpr double kTrunkBone = 0.8;  // longest, in support radii of the bones at its ends
+constexpr int kEnd = 1;             // the last bone of a limb and so many before it are its end
+constexpr double kStump = 0.35;     // longest, in support radii
+constexpr float kTrunk = 1.5f;      // size of a trunk, in those of the limbs beside it
 // Bones lie side by side in the same flesh: field of one at the other, and cosine.
 constexpr float kInside = 0.5f;
 constexpr double kParallel = 0.8;
@@ -37,6 +42,13 @@ std::vector<std::uint32_t> parents_first(std::span<const std::int32_t> parent) {
   return order;
 }
 
+double longest_segment(const BoneField& field) {
+  double longest = 0;
+  for (const BoneSegment& segment : field.segments)
+    longest = std::max(longest, (segment.tail - segment.head).norm());
+  return longest;
+}
+
 /// What hangs on a bone is carried by it and does not move it; neighbours fold. The root of a limb slides in
 /// and out of the trunk it hangs on, as shoulder blades and thighs of animals do.
 std::vector<std::uint8_t> find_meetings(const FieldSet& fields, std::span<const std::int32_t> parent,
@@ -52,6 +64,18 @@ std::vector<std::uint8_t> find_meetings(const FieldSet& fields, std::span<const 
     }
   }
   for (const FieldJoint& joint : fields.joints) meets[joint.child * count + joint.parent] = 0;
+  // Bones of a trunk are thicker than long and come close to the next but one whenever it bends.
+  for (std::size_t f = 0; f < count; ++f) {
+    double between = 0;
+    std::size_t steps = 0;
+    for (std::int32_t above = parent[f]; above >= 0 && steps < count;
+         above = parent[static_cast<std::size_t>(above)], ++steps) {
+      const auto a = static_cast<std::size_t>(above);
+      if (between < kTrunkBone * (fields.fields[f].radius + fields.fields[a].radius))
+        meets[f * count + a] = 0;
+      between += longest_segment(fields.fields[a]);
+    }
+  }
   for (std::size_t f = 0; f < count; ++f) {
     const auto samples = chains.samples_of(f);
     if (parent[f] < 0 || samples.empty()) continue;
@@ -140,6 +164,31 @@ void add_bones(const FieldSet& fields, std::span<const PosedField> rest, LiftCha
   }
 }
 
+/// The fields that hang on a group, if they are many and short, as fingers on a palm and toes on a foot;
+/// none otherwise.
+std::vector<std::uint32_t> find_extremities(std::span<const std::uint32_t> group,
+                                            std::span<const std::uint32_t> nodes,
+                                            std::span<const std::int32_t> parent, const FieldSet& fields) {
+  const auto in_group = [&](std::uint32_t f) {
+    return std::find(group.begin(), group.end(), f) != group.end();
+  };
+  const auto length = [&](std::uint32_t f) { return longest_segment(fields.fields[f]); };
+  std::vector<std::uint32_t> hanging;
+  for (const std::uint32_t n : nodes)
+    if (n < parent.size() && !in_group(n)) hanging.push_back(n);
+  double reach = 0;  // of the group itself
+  for (const std::uint32_t f : group) reach = std::max(reach, length(f) + fields.fields[f].radius);
+  int branches = 0;
+  for (const std::uint32_t f : hanging) {
+    double chain = 0;
+    std::uint32_t at = f;
+    for (; !in_group(at); at = static_cast<std::uint32_t>(parent[at])) chain += length(at);
+    if (chain > kFinger * reach) return {};
+    if (in_group(static_cast<std::uint32_t>(parent[f]))) ++branches;
+  }
+  return branches >= kFingers ? hanging : std::vector<std::uint32_t>{};
+}
+
 void find_groups(const FieldSet& fields, std::span<const PosedField> rest,
                  std::span<const std::int32_t> parent, LiftChains& chains) {
   const auto count = static_cast<std::uint32_t>(fields.fields.size());
@@ -190,8 +239,12 @@ void find_groups(const FieldSet& fields, std::span<const PosedField> rest,
     }
     chains.groups[static_cast<std::size_t>(group)].push_back(f);
   }
+  chains.group_of.resize(count);
+  for (std::uint32_t g = 0; g < chains.groups.size(); ++g)
+    for (const std::uint32_t f : chains.groups[g]) chains.group_of[f] = g;
 
-  std::vector<std::vector<std::uint32_t>> below(count);  // nodes that hang on a head
+  std::vector<std::vector<std::uint32_t>>& below = chains.below;
+  below.resize(count);
   for (std::size_t i = chains.order.size(); i-- > 0;) {
     const std::uint32_t f = chains.order[i];
     for (const std::uint32_t tail : chains.tails_of(f)) {
@@ -204,7 +257,49 @@ void find_groups(const FieldSet& fields, std::span<const PosedField> rest,
     for (const std::uint32_t f : group) nodes.insert(nodes.end(), below[f].begin(), below[f].end());
     std::sort(nodes.begin(), nodes.end());
     nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    chains.extremities.push_back(find_extremities(group, nodes, parent, fields));
     chains.carried.push_back(std::move(nodes));
+  }
+}
+
+/// Out of what extremities rise together with the group that they belong to.
+void find_common_meetings(LiftChains& chains) {
+  const std::size_t count = chains.parent.size();
+  chains.meets_as_one.assign(count * count, 0);
+  for (std::size_t g = 0; g < chains.groups.size(); ++g) {
+    const std::vector<std::uint32_t>& carried = chains.carried[g];
+    for (std::uint32_t b = 0; b < count; ++b) {
+      const bool is_part = std::find(carried.begin(), carried.end(), b) != carried.end();
+      for (const std::uint32_t f : chains.extremities[g])
+        if (!is_part) chains.meets_as_one[f * count + b] = chains.meets[f * count + b];
+      // What a group carries along it cannot leave.
+      for (const std::uint32_t f : chains.groups[g])
+        if (is_part) chains.meets[f * count + b] = 0;
+    }
+  }
+}
+
+/// Fills in `extremity_of`, `is_end` and `is_pinned`.
+void find_ends(LiftChains& chains) {
+  const std::size_t count = chains.groups.size();
+  chains.extremity_of.assign(count, -1);
+  for (std::size_t g = 0; g < count; ++g)
+    for (const std::uint32_t f : chains.extremities[g])
+      chains.extremity_of[chains.group_of[f]] = static_cast<std::int32_t>(g);
+  const auto above = [&](std::size_t g) {
+    const std::int32_t parent = chains.parent[chains.groups[g][0]];
+    return parent < 0 ? -1 : static_cast<std::int32_t>(chains.group_of[static_cast<std::size_t>(parent)]);
+  };
+  std::vector<int> branches(count, 0), following(count, 0);
+  for (std::size_t g = count; g-- > 0;) {
+    if (above(g) < 0) continue;
+    const auto parent = static_cast<std::size_t>(above(g));
+    ++branches[parent];
+    if (chains.extremity_of[g] < 0) following[parent] = std::max(following[parent], following[g] + 1);
+  }
+  for (std::size_t g = 0; g < count; ++g) {
+    chains.is_end.push_back(following[g] <= kEnd);
+    chains.is_pinned.push_back(above(g) >= 0 && branches[static_cast<std::size_t>(above(g))] > 1);
   }
 }
 
@@ -221,12 +316,15 @@ LiftChains make_lift_chains(const MeshView& rest, std::span<const std::int32_t> 
   const std::vector<std::int32_t> parent = parents(fields);
   std::vector<PosedField> posed(fields.fields.size());
   pose_fields(fields, std::vector<Affine3d>(transform_count, Affine3d::Identity()), posed);
+  chains.parent = parent;
   chains.order = parents_first(parent);
   chains.edge = mean_edges(rest, own, fields.fields.size());
   chains.size = limb_sizes(fields, chains.order, parent);
   add_bones(fields, posed, chains);
   chains.meets = find_meetings(fields, parent, chains);
   find_groups(fields, posed, parent, chains);
+  find_common_meetings(chains);
+  find_ends(chains);
   return chains;
 }
 

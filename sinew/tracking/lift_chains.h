@@ -27,14 +27,25 @@ struct LiftChains {
   std::vector<std::uint32_t> first_sample{0};   ///< per field and one more
   std::vector<Sample> samples;
   std::vector<std::uint16_t> known;
+  std::vector<std::int32_t> parent;  ///< per field, the one that it hangs on, -1: none
   std::vector<std::uint32_t> order;  ///< of fields, parents first
   /// Fields that move as one, parents first: bones that leave the same one and lie side by side in each
   /// other's flesh at rest, as those of a palm, and with them the one they leave where that is but a stump.
   std::vector<std::vector<std::uint32_t>> groups;
+  std::vector<std::uint32_t> group_of;              ///< per field
+  std::vector<std::vector<std::uint32_t>> below;    ///< per field, the nodes that hang on its head
   std::vector<std::vector<std::uint32_t>> carried;  ///< per group, its nodes and all that hang on them
+  /// Per group, the fields that are extremities of it, as fingers are of a palm: they go where it goes.
+  std::vector<std::vector<std::uint32_t>> extremities;
+  std::vector<std::int32_t> extremity_of;  ///< per group, of which other one it is an extremity, -1: none
+  std::vector<std::uint8_t> is_end;        ///< per group, 1: the end of a limb, which stays in one piece
+  std::vector<std::uint8_t> is_pinned;     ///< per group, 1: turns about its head and does not take it along
   std::vector<float> size;  ///< per field, of its limb with all that hangs on it: cube root of a volume
   std::vector<float> edge;  ///< per field, mean length at its skin
   std::vector<std::uint8_t> meets;  ///< per pair a · count + b, 1: a may lie in b and rises out of it
+  /// Likewise of extremities, and only what is not part of what they belong to: out of that all rise
+  /// together.
+  std::vector<std::uint8_t> meets_as_one;
 
   std::span<const std::uint32_t> tails_of(std::size_t field) const {
     return {tails.data() + first_segment[field], first_segment[field + 1] - first_segment[field]};

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 #include <tbb/task_arena.h>
+#include <Eigen/LU>
 
 #include <sinew/character/character_hinges.h>
 #include <sinew/character/field_layer.h>
@@ -14,6 +15,7 @@
 #include <sinew/core/parallel.h>
 #include <sinew/geometry/limb_radius.h>
 #include <sinew/geometry/topology.h>
+#include <sinew/measure/flips.h>
 #include <sinew/measure/joint_volume.h>
 #include <sinew/measure/surface_ruler.h>
 #include <sinew/models/models.h>
@@ -318,14 +320,14 @@ struct Jumps {
 };
 
 Jumps slow_motion(const Scene& scene, std::string_view clip, double first, double every, int poses,
-                  float jump) {
+                  float jump, double step_seconds = 1 / 3000.0) {
   const auto character = make_character(scene), plain = skin_only(scene);
   Jumps result;
   for (int pose_number = 0; pose_number < poses; ++pose_number) {
     const double seconds = first + every * pose_number;
     std::vector<Vec3f> moved[2];
     for (int k = 0; k < 2; ++k) {
-      const Pose pose = sampled(*character, scene, clip, seconds + k / 3000.0);
+      const Pose pose = sampled(*character, scene, clip, seconds + k * step_seconds);
       moved[k] = perform(character, pose);
       const std::vector<Vec3f> before = perform(plain, pose);
       for (std::size_t v = 0; v < before.size(); ++v) moved[k][v] -= before[v];
@@ -349,10 +351,65 @@ TEST(ImplicitLayer, NothingJumpsInSlowMotion) {
   const auto path = test::asset("human.glb");
   if (!path) GTEST_SKIP() << test::missing_asset("human.glb");
   const Scene human = read_scene(*path);
-  for (const char* clip : {"bend", "crouch"}) {
-    const Jumps jumps = slow_motion(human, clip, 1, 0.1, 10, 0.002f);
-    EXPECT_LE(jumps.jumps, jumps.steps / 10000) << clip << " " << jumps.largest;
-    EXPECT_LT(jumps.largest, 0.01f) << clip;
+  const Jumps bend = slow_motion(human, "bend", 1, 0.1, 10, 0.002f);
+  EXPECT_LE(bend.jumps, bend.steps / 10000) << bend.largest;
+  EXPECT_LT(bend.largest, 0.01f);
+  // In `crouch` hands that the pose leads through an arm change sides within a few frames: fast, but they are
+  // seen on the way, so a tenth of the time brings a tenth of it.
+  const Jumps crouch = slow_motion(human, "crouch", 1, 0.1, 10, 0.002f);
+  EXPECT_LE(crouch.jumps, crouch.steps / 1000) << crouch.largest;
+  EXPECT_LT(crouch.largest, 0.01f);
+  const Jumps slower = slow_motion(human, "crouch", 1, 0.1, 10, 0.0005f, 1 / 30000.0);
+  EXPECT_LE(slower.jumps, slower.steps / 10000) << slower.largest;
+  EXPECT_LT(slower.largest, 0.001f);
+}
+
+TEST(ImplicitLayer, ATwistedForearmHasNoFlippedTriangles) {
+  const auto path = test::asset("human.glb");
+  if (!path) GTEST_SKIP() << test::missing_asset("human.glb");
+  const Scene human = read_scene(*path);
+  const auto flips = [&](const std::shared_ptr<const Character>& character, double seconds) {
+    Performer performer(character);
+    performer.perform(sampled(*character, human, "twist", seconds));
+    return flipped_triangles({character->rest(), character->triangles()}, performer.welded_positions(),
+                             character->skin_weights(), performer.posed_from_rest())
+        .size();
+  };
+  const auto character = make_character(human), plain = skin_only(human);
+  for (const double seconds : {1.8, 55 / 30.0, 59 / 30.0}) {
+    EXPECT_GT(flips(plain, seconds), 15u);
+    EXPECT_EQ(flips(character, seconds), 0u) << seconds;
+  }
+}
+
+TEST(ImplicitLayer, HandsThatAPosePutsIntoArmsComeOutInOnePiece) {
+  if (test::kSanitized) GTEST_SKIP() << "too slow here";
+  const Scene scene = make_model("mannequin").scene;
+  const auto character = make_character(scene), plain = skin_only(scene);
+  const SurfaceRuler ruler({character->rest(), character->triangles()}, character->skin_weights());
+  const auto buried = [&](std::span<const Vec3f> positions) {
+    const std::vector<double> winding = ruler.winding_outside(positions);
+    return std::count_if(winding.begin(), winding.end(), [](double w) { return w > 0.5; });
+  };
+  std::size_t number = 0;
+  const FieldLayer* layer = find_field_layer(*character, &number);
+  for (const double seconds : {8 / 6.0, 1.5, 2.0}) {
+    const Pose pose = sampled(*character, scene, "crouch", seconds);
+    EXPECT_GT(buried(perform(plain, pose)), 500);
+    Performer performer(character);
+    performer.perform(pose);
+    EXPECT_EQ(buried(performer.welded_positions()), 0) << seconds;
+    // Fingers bend against what they hang on by no more than a joint may in all rounds but the last.
+    const auto carried = layer->carried_fields(*performer.layer_state(number));
+    const auto posed = performer.posed_from_rest();
+    for (const FieldJoint& joint : layer->fields().joints) {
+      const auto lift = [&](std::size_t field) {
+        const std::size_t binding = layer->fields().transform[field];
+        return Mat3d(carried[binding].linear() * posed[binding].linear().inverse());
+      };
+      const Mat3d bend = lift(joint.child) * lift(joint.parent).inverse();
+      EXPECT_GT(bend.trace(), 1 + 2 * std::cos(1.3)) << seconds;
+    }
   }
 }
 

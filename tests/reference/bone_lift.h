@@ -29,12 +29,14 @@ struct LiftedBones {
   std::vector<Vec3d> positions;
 };
 
-/// What BoneLift does. Five rounds of these stages:
+/// What BoneLift does. Six rounds of these stages:
 ///
 /// 1. rise: every point of a bone walks out of what it lies in; the group takes nearly the longest way of
-///    its heads' half and of its tails' half, and all that hangs on it comes along.
-/// 2. keep lengths, but not in the last round: from the roots on, tails go to the pose's distance from their
-///    heads.
+///    its heads' half and of its tails' half, to which a palm counts its fingers, and all that hangs on it
+///    comes along. The more the ways out of a limb's end disagree, the more all of it goes the same way:
+///    the shortest of 26.
+/// 2. keep shapes, but not in the last round: from the roots on, tails go to where their bone's turn puts
+///    them. No bone bends too far against the one that it hangs on.
 /// 3. make transforms: of each bone, from where the pose puts it to where it has risen to.
 ///
 /// At the end positions are carried along by their weights.

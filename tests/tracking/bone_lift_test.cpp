@@ -12,11 +12,14 @@
 
 #include <gtest/gtest.h>
 #include <tbb/task_arena.h>
+#include <Eigen/SVD>
 
 #include <sinew/character/character.h>
 #include <sinew/character/character_fields.h>
 #include <sinew/character/performer.h>
 #include <sinew/core/error.h>
+#include <sinew/core/rotation.h>
+#include <sinew/implicit/compact_support.h>
 #include <sinew/models/models.h>
 #include <sinew/scene/gltf.h>
 
@@ -34,6 +37,8 @@ using reference::FieldValues;
 constexpr double kThick = 0.3;
 constexpr double kThin = 0.1;
 constexpr double kFineEdge = 0.06;
+// How high above the thick one's bone the thin one's is out of it: half of its own radius above the skin.
+constexpr double kOut = kThick + 0.5 * kThin;
 
 /// A bone with round flesh about it.
 struct Limb {
@@ -222,10 +227,10 @@ TEST(BoneLift, LeavesBonesOutsideOfOtherFlesh) {
   const Body body = thick_and_thin();
   expect_as_posed(body, body.rest(), "at rest");
   expect_as_posed(body, thin_at(2), "apart");
-  // In the field, but not inside of the skin.
-  expect_as_posed(body, thin_at(0.33), "near");
-  EXPECT_GT(body.deepest(1, 0, thin_at(0.33)), 0.3);
-  EXPECT_FALSE(lift(body, thin_at(0.25)).as_posed);
+  // In the field, but half a thin radius above the skin.
+  expect_as_posed(body, thin_at(kOut + 0.005), "near");
+  EXPECT_GT(body.deepest(1, 0, thin_at(kOut + 0.005)), 0.3);
+  EXPECT_FALSE(lift(body, thin_at(kOut - 0.01)).as_posed);
 }
 
 TEST(BoneLift, RowsThatFoldStayAsTheyAre) {
@@ -235,16 +240,18 @@ TEST(BoneLift, RowsThatFoldStayAsTheyAre) {
     expect_as_posed(body, row_at(body, 2, degrees), std::to_string(degrees));
 }
 
-TEST(BoneLift, AThinLimbRisesToTheSkinOfAThickOne) {
+TEST(BoneLift, AThinLimbRisesToHalfItsRadiusAboveTheSkinOfAThickOne) {
   const Body body = thick_and_thin();
-  for (const double height : {0.28, 0.24, 0.2, 0.15, 0.1}) {
+  const double goal = compact_support(kOut - kThick, kThick);
+  // However deep it has been.
+  for (const double height : {0.34, 0.32, 0.28, 0.24, 0.2, 0.15, 0.1}) {
     const std::vector<Affine3d> posed = thin_at(height);
-    ASSERT_GT(body.deepest(1, 0, posed), 0.5 + 0.05) << height;
+    ASSERT_GT(body.deepest(1, 0, posed), goal) << height;
     const Lifted lifted = lift(body, posed);
     ASSERT_FALSE(lifted.as_posed) << height;
-    EXPECT_LT(body.deepest(1, 0, lifted.transforms), 0.52) << height;
-    // From 0.06 below on it lies beyond the skin, by 0.4 of its radius at most.
-    EXPECT_GT(body.deepest(1, 0, lifted.transforms), height > 0.24 ? 0.45 : 0.35) << height;
+    EXPECT_NEAR(body.deepest(1, 0, lifted.transforms), goal, 0.008) << height;
+    for (const Vec3d& end : {body.head(1), body.tail(1)})
+      EXPECT_NEAR((lifted.transforms[1] * end).y(), kOut, 0.05 * kThin) << height;
     // The shortest way: up.
     const Vec3d way = moved(body, 1, posed, lifted);
     EXPECT_NEAR(way.normalized().y(), 1, 0.01) << height;
@@ -262,17 +269,6 @@ TEST(BoneLift, GoesOutTheShortestWay) {
     EXPECT_GT(way.norm(), 0.08) << degrees;
     EXPECT_GT(way.normalized().dot(round.linear() * Vec3d::UnitY()), 0.98) << degrees;
   }
-}
-
-TEST(BoneLift, DeepBonesRiseBeyondTheSkin) {
-  const Body body = thick_and_thin();
-  const auto height_above = [&](double height) {
-    const Lifted lifted = lift(body, thin_at(height));
-    return (lifted.transforms[1] * body.head(1)).y();
-  };
-  const double shallow = height_above(0.285), deep = height_above(0.1);
-  EXPECT_NEAR(shallow, kThick, 0.1 * kThin);
-  EXPECT_NEAR(deep - shallow, 0.4 * kThin, 0.1 * kThin);
 }
 
 TEST(BoneLift, LiesOnSkinTooCoarseForADent) {
@@ -372,6 +368,227 @@ TEST(BoneLift, BonesCarryWhatHangsOnThem) {
   const Lifted lifted = lift(body, posed);
   ASSERT_FALSE(lifted.as_posed);
   for (const std::size_t f : {2u, 3u}) EXPECT_GT(moved(body, f, posed, lifted).y(), 0.05) << f;
+}
+
+/// A limb (0) 10 m above, a forearm (1), and a palm (2) along x with fingers of two bones each (3 4, 5 6,
+/// ...) side by side. Fingers spread from z = -spread to spread.
+constexpr double kPalm = 0.15;
+constexpr double kFinger = 0.06;
+Body hand_and_limb(int fingers, double spread, double limb) {
+  std::vector<Limb> limbs{{Vec3d(0.3, 10, 0), {Vec3d(1.5, 10, 0)}, limb, -1, 0.04},
+                          {Vec3d(-0.7, 0, 0), {Vec3d(0, 0, 0)}, 0.1},
+                          {Vec3d(0, 0, 0), {}, kPalm, 1}};
+  for (int k = 0; k < fingers; ++k) {
+    const double z = spread * (2.0 * k / (fingers - 1) - 1);
+    const auto first = static_cast<int>(limbs.size());
+    limbs[2].tails.push_back(Vec3d(0.4, 0, z));
+    limbs.push_back({Vec3d(0.4, 0, z), {Vec3d(0.7, 0, z)}, kFinger, 2});
+    limbs.push_back({Vec3d(0.7, 0, z), {Vec3d(1, 0, z)}, kFinger, first});
+  }
+  return Body(limbs);
+}
+
+/// The limb comes down to a height below the hand's middle.
+std::vector<Affine3d> limb_below(const Body& body, double depth) {
+  std::vector<Affine3d> posed = body.rest();
+  posed[0] = Eigen::Translation3d(0.1, -depth - 10, 0);
+  return posed;
+}
+
+/// The turn of a bone's lift, without its stretch.
+Mat3d turn_of_lift(std::size_t f, const std::vector<Affine3d>& posed, const Lifted& lifted) {
+  const Mat3d linear = (lifted.transforms[f] * posed[f].inverse()).linear();
+  const Eigen::JacobiSVD<Mat3d> svd(linear, Eigen::ComputeFullU | Eigen::ComputeFullV);
+  return svd.matrixU() * svd.matrixV().transpose();
+}
+
+/// Radians.
+double angle_of(const Mat3d& turn) {
+  return rotation_vector(Quatd(turn)).norm();
+}
+
+TEST(BoneLift, AHandOnBothSidesOfALimbGoesToOneSideInOnePiece) {
+  // The limb is between the fingers, a bit below: these left and those right of it have opposite ways out.
+  const double radius = 0.2;
+  const Body body = hand_and_limb(3, 0.12, radius);
+  ASSERT_EQ(body.chains().extremities[2], (std::vector<std::uint32_t>{3, 4, 5, 6, 7, 8}));
+  for (const double side : {1.0, -1.0}) {
+    const std::vector<Affine3d> posed = limb_below(body, side * 0.06);
+    const Lifted lifted = lift(body, posed);
+    const Vec3d palm = moved(body, 2, posed, lifted);
+    EXPECT_GT(side * palm.y(), 0.1) << side;
+    for (std::size_t f = 3; f < body.size(); ++f) {
+      // Up to the side that is nearer, all of them.
+      EXPECT_GT(side * moved(body, f, posed, lifted).y(), 0.1) << side << f;
+      EXPECT_LT(body.deepest(f, 0, lifted.transforms), compact_support(0.5 * kFinger, radius) + 0.02)
+          << side << f;
+      const Affine3d in_palm = lifted.transforms[2].inverse() * lifted.transforms[f];
+      for (const Vec3d& at : {body.head(f), body.tail(f)})
+        EXPECT_LT((in_palm * at - at).norm(), 0.02 * kFinger) << side << f;
+    }
+  }
+}
+
+TEST(BoneLift, FingersThatAreNoHandGoToEitherSide) {
+  // Two are no extremities: each goes its own way.
+  const Body body = hand_and_limb(2, 0.12, 0.2);
+  ASSERT_TRUE(body.chains().extremities[2].empty());
+  const std::vector<Affine3d> posed = limb_below(body, 0.06);
+  const Lifted lifted = lift(body, posed);
+  EXPECT_LT(moved(body, 4, posed, lifted).z(), -0.5 * kFinger);
+  EXPECT_GT(moved(body, 6, posed, lifted).z(), 0.5 * kFinger);
+}
+
+/// Hips (1) with as many legs (2 and, if 2, 3) 2 m apart along x, and a thick limb (0) across the first one's
+/// way, a bit below it.
+Body hips_and_limb(int legs) {
+  std::vector<Limb> limbs{{Vec3d(0, 10, -1.4), {Vec3d(0, 10, -0.6)}, kThick},
+                          {Vec3d(-0.5, 0, 0), {Vec3d(0, 0, -1), Vec3d(0, 0, 1)}, kThin}};
+  for (int k = 0; k < legs; ++k)
+    limbs.push_back({Vec3d(0, 0, 2 * k - 1), {Vec3d(1, 0, 2 * k - 1)}, kThin, 1});
+  return Body(limbs);
+}
+
+std::vector<Affine3d> limb_across_leg(const Body& body) {
+  std::vector<Affine3d> posed = body.rest();
+  posed[0] = Eigen::Translation3d(0.36, -0.05 - 10, 0);
+  return posed;
+}
+
+TEST(BoneLift, OneOfSeveralLimbsTurnsAboutItsHead) {
+  const Body body = hips_and_limb(2);
+  const std::vector<Affine3d> posed = limb_across_leg(body);
+  const Lifted lifted = lift(body, posed);
+  EXPECT_LT((lifted.transforms[2] * body.head(2) - body.head(2)).norm(), 1e-5);
+  EXPECT_GT((lifted.transforms[2] * body.tail(2)).y(), 0.3);
+  for (const std::size_t f : {0u, 1u, 3u}) EXPECT_LT(moved(body, f, posed, lifted).norm(), 1e-5) << f;
+  // The only one takes its head along.
+  const Body one = hips_and_limb(1);
+  EXPECT_GT((lift(one, limb_across_leg(one)).transforms[2] * one.head(2)).y(), 0.1);
+}
+
+// Of a pinned bone in a round, where its way is a quarter of its length.
+const double kLastTurn = std::asin(0.25);
+
+TEST(BoneLift, RootsOfLimbsBendNoFurtherThanTheyCan) {
+  // Free it would turn by 0.65 radians. By 0.2 it does in the rounds that keep shapes, then once more.
+  const Body body = hips_and_limb(2);
+  const std::vector<Affine3d> posed = limb_across_leg(body);
+  const Lifted lifted = lift(body, posed);
+  const double bend = angle_of(turn_of_lift(2, posed, lifted) * turn_of_lift(1, posed, lifted).transpose());
+  EXPECT_GT(bend, 0.2 + 0.4 * kLastTurn);
+  EXPECT_LT(bend, 0.2 + kLastTurn + 1e-4);
+}
+
+TEST(BoneLift, FingersBendFurtherThanRootsButNotForEver) {
+  // A palm (1) that stays, since a great lump (2) hangs on it, and three fingers (3 to 5) side by side in a
+  // limb (0). Free they would turn by 1.4 radians.
+  std::vector<Limb> limbs{{Vec3d(0, 10, -0.3), {Vec3d(0, 10, 0.3)}, 0.6, -1, 0.05},
+                          {Vec3d(-0.4, 0, 0), {Vec3d(-0.4, -3, 0)}, 0.08},
+                          {Vec3d(-0.4, -3, 0), {Vec3d(-0.4, -3.3, 0)}, 1.2, 1, 0.3}};
+  for (int k = -1; k <= 1; ++k) {
+    limbs[1].tails.push_back(Vec3d(0, 0, 0.15 * k));
+    limbs.push_back({Vec3d(0, 0, 0.15 * k), {Vec3d(0.4, 0, 0.15 * k)}, kFinger, 1});
+  }
+  const Body body(limbs);
+  ASSERT_EQ(body.chains().extremities[1], (std::vector<std::uint32_t>{2, 3, 4, 5}));
+  std::vector<Affine3d> posed = body.rest();
+  posed[0] = Eigen::Translation3d(0.4, -0.05 - 10, 0);
+  const Lifted lifted = lift(body, posed);
+  for (const std::size_t f : {0u, 1u, 2u}) EXPECT_LT(moved(body, f, posed, lifted).norm(), 1e-5) << f;
+  for (const std::size_t f : {3u, 4u, 5u}) {
+    const double bend = angle_of(turn_of_lift(f, posed, lifted));
+    EXPECT_GT(bend, 0.9 + 0.8 * kLastTurn) << f;
+    EXPECT_LT(bend, 0.9 + kLastTurn + 1e-4) << f;
+  }
+}
+
+TEST(BoneLift, ABentFingerLeavesItsPalmAcrossItsHingeOnly) {
+  // Bent about z until its tip is in the palm, beside the palm's middle.
+  const auto bend = [](const Body& body, std::size_t first) {
+    std::vector<Affine3d> posed = body.rest();
+    posed[first] = turned_about(body.head(first), 95, Vec3d::UnitZ());
+    posed[first + 1] = posed[first] * turned_about(body.head(first + 1), 125, Vec3d::UnitZ());
+    return posed;
+  };
+  const auto tip_way = [&](const Body& body, std::size_t first, const Affine3d& change) {
+    std::vector<Affine3d> posed = bend(body, first);
+    for (Affine3d& transform : posed) transform = change * transform;
+    const Lifted lifted = lift(body, posed);
+    const Vec3d tip = body.tail(first + 1);
+    return Vec3d(change.linear().inverse() * (lifted.transforms[first + 1] * tip - posed[first + 1] * tip));
+  };
+  const Body hand = hand_and_limb(3, 0.1, 0.2);
+  for (const auto& [first, z] : {std::pair(3u, -1.0), std::pair(7u, 1.0)}) {
+    const Vec3d way = tip_way(hand, first, Affine3d::Identity());
+    EXPECT_GT(way.y(), 0.5 * kFinger) << z;
+    EXPECT_LT(std::abs(way.z()), 1e-4) << z;
+    // Its hinge turns with the pose.
+    const Affine3d turn(Eigen::AngleAxisd(1.1, Vec3d(1, -2, 3).normalized()));
+    EXPECT_LT((tip_way(hand, first, turn) - way).norm(), 1e-4) << z;
+  }
+  // What is no finger goes aside as well.
+  const Body two = hand_and_limb(2, 0.1, 0.2);
+  const Vec3d way = tip_way(two, 5, Affine3d::Identity());
+  EXPECT_GT(way.y(), 0.1 * kFinger);
+  EXPECT_GT(way.z(), 0.2 * kFinger);
+}
+
+TEST(BoneLift, AFingerGoesAsideTheLessTheMoreItIsBent) {
+  // Its last bone is in the palm in the same way, whichever way it came there.
+  const Body hand = hand_and_limb(3, 0.1, 0.2);
+  const Affine3d last = Eigen::Translation3d(-0.25, 0.2, 0) * turned_about(hand.head(8), 205, Vec3d::UnitZ());
+  const auto aside = [&](double radians) {
+    std::vector<Affine3d> posed = hand.rest();
+    posed[8] = last;
+    posed[7] = turned_about(last * hand.head(8), -radians * 180 / std::numbers::pi, Vec3d::UnitZ()) * last;
+    const Vec3d way = moved(hand, 8, posed, lift(hand, posed));
+    EXPECT_GT(way.y(), 0.1 * kFinger) << radians;
+    return way.z() / way.norm();
+  };
+  const double straight = aside(0);
+  EXPECT_GT(straight, 0.3);
+  EXPECT_NEAR(aside(0.19), straight, 0.02);
+  EXPECT_LT(aside(0.3), straight - 0.05);
+  EXPECT_LT(aside(0.45), aside(0.3) - 0.05);
+  for (const double radians : {0.61, 1.0, 2.0}) EXPECT_LT(std::abs(aside(radians)), 1e-3) << radians;
+}
+
+TEST(BoneLift, ChainsDoNotTwist) {
+  // Against the bone before it, a bone turns about axes across itself only.
+  const Body body = thick_and_row();
+  std::mt19937 random(11);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  double twist = 0, plain_twist = 0, most_bend = 0;
+  for (int k = 0; k < 20; ++k) {
+    std::array<double, 6> n;
+    for (double& value : n) value = uniform(random);
+    std::vector<Affine3d> posed = row_at(body, 0.3 + 0.05 * n[0], 30 + 10 * n[1]);
+    posed[3] = posed[3] * turned_about(body.head(3), 40 * n[2], Vec3d::UnitY());
+    const Affine3d round = Eigen::Translation3d(0.1 * n[3], 0, 0.1 * n[4]) *
+                           turned_about(Vec3d(0, 0.3, 0), 30 * n[5], Vec3d::UnitX());
+    for (std::size_t f = 1; f <= 3; ++f) posed[f] = round * posed[f];
+    const Lifted lifted = lift(body, posed);
+    ASSERT_FALSE(lifted.as_posed) << k;
+    for (std::size_t f = 2; f <= 3; ++f) {
+      const auto axis = [&](std::size_t bone, const std::vector<Affine3d>& transforms) {
+        return Vec3d((transforms[bone] * body.tail(bone) - transforms[bone] * body.head(bone)).normalized());
+      };
+      const Mat3d above = turn_of_lift(f - 1, posed, lifted), turn = turn_of_lift(f, posed, lifted);
+      const Vec3d bend = rotation_vector(Quatd(Mat3d(turn * above.transpose())));
+      twist = std::max(twist, std::abs(bend.dot(axis(f, lifted.transforms))));
+      most_bend = std::max(most_bend, bend.norm());
+      // Had each the shortest turn from its own pose, they would.
+      const auto plain = [&](std::size_t bone) {
+        return shortest_turn(axis(bone, posed), axis(bone, lifted.transforms));
+      };
+      const Vec3d plain_bend = rotation_vector(plain(f) * plain(f - 1).conjugate());
+      plain_twist = std::max(plain_twist, std::abs(plain_bend.dot(axis(f, lifted.transforms))));
+    }
+  }
+  EXPECT_LT(twist, 1e-6);
+  EXPECT_GT(plain_twist, 1e-2);
+  EXPECT_GT(most_bend, 0.3);
 }
 
 TEST(BoneLift, ShareSaysHowMuchIsTaken) {
@@ -537,7 +754,7 @@ TEST(BoneLift, HasNoHistoryAndItsScratchDoesNotGrow) {
   const auto capacities = [&] {
     return std::vector<std::size_t>{scratch.posed.capacity(),       scratch.scale.capacity(),
                                     scratch.posed_nodes.capacity(), scratch.nodes.capacity(),
-                                    scratch.depth.capacity(),       scratch.present.capacity(),
+                                    scratch.turns.capacity(),       scratch.present.capacity(),
                                     scratch.lifts.capacity(),       scratch.transforms.capacity()};
   };
   const std::vector<std::size_t> before = capacities();
@@ -583,6 +800,48 @@ TEST(BoneLift, AbsurdTransformsGiveFiniteBones) {
     }
 }
 
+/// A hand that has a limb between its fingers, one of which is bent into the palm.
+std::vector<Affine3d> jammed_hand(const Body& body) {
+  std::vector<Affine3d> posed = limb_below(body, 0.06);
+  posed[7] = turned_about(body.head(7), 95, Vec3d::UnitZ());
+  posed[8] = posed[7] * turned_about(body.head(8), 125, Vec3d::UnitZ());
+  return posed;
+}
+
+TEST(BoneLift, BonesOfNoLengthGiveFiniteBones) {
+  const Body body = hand_and_limb(3, 0.12, 0.2);
+  const std::vector<Affine3d> posed = jammed_hand(body);
+  ASSERT_FALSE(lift(body, posed).as_posed);
+  for (std::uint32_t mask = 1; mask < 1u << body.size(); mask = mask < 1u << 8 ? mask << 1 : mask * 2 + 1) {
+    Body short_ones = body;
+    short_ones.fields = std::make_shared<FieldSet>(*body.fields);
+    for (std::size_t f = 0; f < body.size(); ++f)
+      if (mask >> f & 1)
+        for (BoneSegment& segment : short_ones.fields->fields[f].segments) segment.tail = segment.head;
+    const Lifted lifted = lift(short_ones, posed);
+    for (const Affine3d& transform : lifted.transforms) ASSERT_TRUE(transform.matrix().allFinite()) << mask;
+    for (const Vec3f& p : lifted.positions) ASSERT_TRUE(p.allFinite()) << mask;
+  }
+}
+
+TEST(BoneLift, AbsurdTransformsOfHandsGiveFiniteBones) {
+  const Body body = hand_and_limb(3, 0.12, 0.2);
+  Affine3d flat = Affine3d::Identity(), none = Affine3d::Identity();
+  flat.linear().col(1).setZero();
+  none.linear().setZero();
+  const Affine3d tiny(Eigen::Scaling(1e-14)), huge(Eigen::Scaling(1e14));
+  const BoneLift lifter = body.lift();
+  for (const Affine3d& absurd : {flat, none, tiny, huge})
+    for (std::size_t bad = 0; bad <= body.size(); ++bad) {
+      std::vector<Affine3d> posed = jammed_hand(body);
+      for (std::size_t f = 0; f < body.size(); ++f)
+        if (f == bad || bad == body.size()) posed[f] = posed[f] * absurd;
+      const Lifted lifted = lift(lifter, posed, body.skin(posed));
+      for (const Affine3d& transform : lifted.transforms) ASSERT_TRUE(transform.matrix().allFinite()) << bad;
+      for (const Vec3f& p : lifted.positions) ASSERT_TRUE(p.allFinite()) << bad;
+    }
+}
+
 TEST(BoneLift, WhatIsNotFiniteStaysAndHurtsNobody) {
   // A third limb, free of the others.
   const Body body({{Vec3d(-0.6, 0, 0), {Vec3d(0.6, 0, 0)}, kThick},
@@ -606,6 +865,23 @@ TEST(BoneLift, WhatIsNotFiniteStaysAndHurtsNobody) {
       EXPECT_TRUE(std::isnan(lifted.positions[0].x()));
     }
   }
+}
+
+TEST(BoneLift, BonesOfAHandThatAreNotFiniteLeaveTheOthersFinite) {
+  const Body body = hand_and_limb(3, 0.12, 0.2);
+  const BoneLift lifter = body.lift();
+  const std::vector<Affine3d> sound = jammed_hand(body);
+  const std::vector<Vec3f> skin = body.skin(sound);
+  for (const double bad : {std::nan(""), std::numeric_limits<double>::infinity()})
+    for (std::size_t f = 0; f < body.size(); ++f)
+      for (const bool bent : {false, true}) {
+        std::vector<Affine3d> posed = sound;
+        (bent ? posed[f].linear()(1, 2) : posed[f].translation().y()) = bad;
+        const Lifted lifted = lift(lifter, posed, skin);
+        for (std::size_t other = 0; other < body.size(); ++other)
+          if (other != f) ASSERT_TRUE(lifted.transforms[other].matrix().allFinite()) << f << ' ' << other;
+        for (const Vec3f& p : lifted.positions) ASSERT_TRUE(p.allFinite()) << f;
+      }
 }
 
 std::string message_of(const std::function<void()>& action) {
@@ -644,8 +920,8 @@ TEST(BoneLift, SizesAndNumbersMustHold) {
 
 // The twin.
 
-// What rounding makes of a lift, in support radii of the thinnest limb. Measured in 80 poses: 4e-5 at most.
-constexpr double kRounding = 3e-4;
+// What rounding makes of a lift, in support radii of the thinnest limb. Measured in 160 poses: 3.4e-4.
+constexpr double kRounding = 1e-3;
 
 /// How far the two are apart, in support radii of the thinnest limb, and the farthest that the twin moves.
 struct Difference {
@@ -736,17 +1012,49 @@ class Numbers {
 TEST(BoneLiftTwin, LimbsOfAllSizes) {
   const Body body = arm_and_limbs();
   Numbers numbers;
-  int magnified = 0;
   for (int k = 0; k < (test::kSanitized ? 8 : 60); ++k) {
     const std::vector<Affine3d> posed = arm_pose(body, std::ref(numbers));
     const double share = k % 4 == 0 ? 0.6 : 1;
     const Difference d = compare(subject_of(body), posed, body.skin(posed), FieldValues::grid, share);
-    magnified += d.worst >= kRounding;
-    EXPECT_LT(d.worst, 0.02) << k;
-    EXPECT_GT(d.farthest, 0.05) << k;
+    EXPECT_LT(d.worst, kRounding) << k;
+    EXPECT_GT(d.farthest, 0.5) << k;
   }
-  // One of these poses (55) differs by 0.012 radii. Why has not been looked into.
-  EXPECT_LE(magnified, 1);
+}
+
+/// A limb anywhere in the hand, and fingers bent, some into the palm.
+std::vector<Affine3d> hand_pose(const Body& body, const std::function<double()>& number) {
+  std::array<double, 16> n;
+  for (double& value : n) value = number();
+  std::vector<Affine3d> posed = body.rest();
+  posed[0] = Eigen::Translation3d(0.3 + 0.3 * n[0], 0.15 * n[1] - 10, 0.1 * n[2]) *
+             turned_about(Vec3d(0.3, 10, 0), 60 * n[3], Vec3d(n[4], n[5], 1));
+  posed[2] = turned_about(body.head(2), 20 * n[6], Vec3d(0.5 * n[7], n[8], 1));
+  for (std::size_t finger = 0; finger < 3; ++finger) {
+    const std::size_t first = 3 + 2 * finger;
+    const double bend = 50 + 60 * n[9 + finger], aside = 10 * n[12 + finger];
+    posed[first] = posed[2] * turned_about(body.head(first), bend, Vec3d::UnitZ()) *
+                   turned_about(body.head(first), aside, Vec3d::UnitY());
+    posed[first + 1] =
+        posed[first] * turned_about(body.head(first + 1), (finger == 1 ? 0.1 : 1.2) * bend, Vec3d::UnitZ());
+  }
+  return posed;
+}
+
+TEST(BoneLiftTwin, Hands) {
+  const Body body = hand_and_limb(3, 0.12, 0.2);
+  ASSERT_FALSE(body.chains().extremities[2].empty());
+  Numbers numbers;
+  int far = 0;
+  const int poses = test::kSanitized ? 8 : 80;
+  for (int k = 0; k < poses; ++k) {
+    const std::vector<Affine3d> posed = hand_pose(body, std::ref(numbers));
+    const double share = k % 4 == 0 ? 0.6 : 1;
+    const Difference d = compare(subject_of(body), posed, body.skin(posed), FieldValues::grid, share);
+    EXPECT_EQ(d.as_posed, d.twin_as_posed) << k;
+    EXPECT_LT(d.worst, kRounding) << k;
+    far += d.farthest > 1;
+  }
+  EXPECT_GT(far, poses / 2);
 }
 
 TEST(BoneLiftTwin, StretchedAndMirroredLimbs) {
@@ -766,8 +1074,8 @@ TEST(BoneLiftTwin, StretchedAndMirroredLimbs) {
 }
 
 TEST(BoneLiftTwin, ExactFieldsPutLimbsNearby) {
-  // The grids follow the fields to about a hundredth, and more so in the middle of limbs. One of these poses
-  // (23) ends 1.8 radii off. Why has not been looked into.
+  // The grids follow the fields to about a hundredth, and more so in the middle of limbs. In one of these
+  // poses (22) the shortest way out as one has another direction there.
   const Body body = arm_and_limbs();
   Numbers numbers;
   double sum = 0;
@@ -776,17 +1084,26 @@ TEST(BoneLiftTwin, ExactFieldsPutLimbsNearby) {
   for (int k = 0; k < poses; ++k) {
     const std::vector<Affine3d> posed = arm_pose(body, std::ref(numbers));
     const Difference d = compare(subject_of(body), posed, body.skin(posed), FieldValues::exact);
-    sum += d.worst;
-    elsewhere += d.worst >= 1.2;
-    EXPECT_LT(d.worst, 2.5) << k;
     EXPECT_GT(d.worst, 1e-4) << k;
+    if (d.worst < 1.3)
+      sum += d.worst;
+    else
+      ++elsewhere;
   }
   EXPECT_LE(elsewhere, 1);
-  EXPECT_LT(sum / poses, 0.2);
+  EXPECT_LT(sum / poses, 0.15);  // measured: 0.10
 }
 
-/// All clips of a character, at a share of their times.
-void compare_clips(const Scene& scene, double time, FieldValues values, double tolerance, int least_lifted) {
+struct Agreement {
+  int poses = 0;
+  int lifted = 0;
+  int agreeing = 0;  // up to the tolerance
+  double worst = 0;
+};
+
+/// All clips of a character, at shares of their times.
+Agreement compare_clips(const Scene& scene, const std::vector<double>& times, FieldValues values,
+                        double tolerance) {
   const Recipe recipe = parse_recipe(R"({"normals": false, "layers": ["lbs"]})", "test");
   const auto character = Character::make(scene, recipe);
   ImplicitOptions coarse;
@@ -796,41 +1113,67 @@ void compare_clips(const Scene& scene, double time, FieldValues values, double t
   const Subject subject{
       {character->rest(), character->triangles()}, fields.own, fields.set, character->skin_weights()};
   Performer performer(character);
-  int lifted = 0;
-  for (const Clip& clip : scene.clips) {
-    Pose pose = character->rest_pose();
-    sample_clip(clip, time * clip.duration(), pose);
-    performer.perform(pose);
-    const std::vector<Affine3d> posed(performer.posed_from_rest().begin(), performer.posed_from_rest().end());
-    const std::vector<Vec3f> start(performer.welded_positions().begin(), performer.welded_positions().end());
-    const Difference d = compare(subject, posed, start, values);
-    EXPECT_LT(d.worst, tolerance) << clip.name;
-    EXPECT_EQ(d.as_posed, d.twin_as_posed) << clip.name;
-    lifted += !d.as_posed;
-  }
-  EXPECT_GE(lifted, least_lifted);
+  Agreement result;
+  for (const Clip& clip : scene.clips)
+    for (const double time : times) {
+      Pose pose = character->rest_pose();
+      sample_clip(clip, time * clip.duration(), pose);
+      performer.perform(pose);
+      const std::vector<Affine3d> posed(performer.posed_from_rest().begin(),
+                                        performer.posed_from_rest().end());
+      const std::vector<Vec3f> start(performer.welded_positions().begin(),
+                                     performer.welded_positions().end());
+      const Difference d = compare(subject, posed, start, values);
+      EXPECT_EQ(d.as_posed, d.twin_as_posed) << clip.name << ' ' << time;
+      ++result.poses;
+      result.lifted += !d.as_posed;
+      result.agreeing += d.worst < tolerance;
+      result.worst = std::max(result.worst, d.worst);
+    }
+  return result;
 }
 
-TEST(BoneLiftTwin, Models) {
+const std::vector<double> kTenths{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1};
+
+BuiltModel small_model(const std::string& name, std::size_t vertices) {
+  ModelOptions size;
+  size.vertices = vertices;
+  return make_model(name, size);
+}
+
+TEST(BoneLiftTwin, HandModel) {
   if (test::kSanitized) GTEST_SKIP() << "making the models takes too long";
-  // Measured: 4e-5 radii of the thinnest finger, but 0.04 in the crouch of the mannequin, whose hands are
-  // pressed from all sides; with exact fields 0.24.
-  for (const auto& [name, vertices, tolerance] :
-       {std::tuple("hand", 800, 3e-4), std::tuple("mannequin", 6500, 0.1)}) {
-    ModelOptions size;
-    size.vertices = static_cast<std::size_t>(vertices);
-    const BuiltModel model = make_model(name, size);
-    compare_clips(model.scene, 1, FieldValues::grid, tolerance, 2);
-    if (name == std::string("hand")) compare_clips(model.scene, 0.9, FieldValues::exact, 0.5, 2);
-  }
+  const BuiltModel hand = small_model("hand", 800);
+  const Agreement grid = compare_clips(hand.scene, kTenths, FieldValues::grid, kRounding);
+  EXPECT_EQ(grid.agreeing, grid.poses) << grid.worst;  // measured: 4e-6 radii of the thinnest finger
+  EXPECT_GE(grid.lifted, 8);
+  const Agreement exact = compare_clips(hand.scene, {0.9}, FieldValues::exact, 0.3);
+  EXPECT_EQ(exact.agreeing, exact.poses) << exact.worst;  // measured: 0.16
+  EXPECT_EQ(exact.lifted, 2);
+}
+
+// In characters that crouch, points rise out of one limb into another one that does not reach their own bone.
+// BoneLift looks for others at the bone only and leaves them there; the twin asks every field everywhere, and
+// they go on. Where BoneLift asks all of them too, it agrees in these poses as in all others.
+constexpr double kIntoAnother = 1;
+
+TEST(BoneLiftTwin, Mannequin) {
+  if (test::kSanitized) GTEST_SKIP() << "making the models takes too long";
+  const BuiltModel model = small_model("mannequin", 6500);
+  const Agreement grid = compare_clips(model.scene, kTenths, FieldValues::grid, 5e-4);
+  EXPECT_GE(grid.agreeing, grid.poses - 1);  // measured: 1.3e-4, but 0.69 at 0.9 of its crouch
+  EXPECT_LT(grid.worst, kIntoAnother);
+  EXPECT_GE(grid.lifted, 20);
 }
 
 TEST(BoneLiftTwin, Human) {
   if (test::kSanitized) GTEST_SKIP() << "the twin takes too long";
   const auto path = test::asset("human.glb");
   if (!path) GTEST_SKIP() << test::missing_asset("human.glb");
-  // Measured: 7e-4 radii of the thinnest finger in its bend, 5e-5 in its crouch, which moves 19 of them.
-  compare_clips(read_gltf(*path), 1, FieldValues::grid, 5e-3, 2);
+  const Agreement grid = compare_clips(read_gltf(*path), kTenths, FieldValues::grid, 5e-4);
+  EXPECT_GE(grid.agreeing, grid.poses - 1);  // measured: 1.3e-4, but 0.05 at 0.9 of its crouch
+  EXPECT_LT(grid.worst, kIntoAnother);
+  EXPECT_GE(grid.lifted, 7);
 }
 
 }  // namespace

@@ -294,6 +294,178 @@ TEST(LiftChains, LimbsSlideInTheTrunkTheyHangOn) {
   }
 }
 
+bool meets_as_one(const LiftChains& chains, std::size_t a, std::size_t b) {
+  return chains.meets_as_one[a * chains.size.size() + b] != 0;
+}
+
+std::int32_t extremity_of(const LiftChains& chains, std::uint32_t field) {
+  return chains.extremity_of[chains.group_of[field]];
+}
+
+bool is_end(const LiftChains& chains, std::uint32_t field) {
+  return chains.is_end[chains.group_of[field]] != 0;
+}
+
+bool is_pinned(const LiftChains& chains, std::uint32_t field) {
+  return chains.is_pinned[chains.group_of[field]] != 0;
+}
+
+/// An arm (0, 1), a palm of four bones (2 to 5), fingers of two bones each, first all of the upper ones (from
+/// 6 on), and at last a free bone. The palm's length and radius are 1.1.
+std::vector<Bone> arm(int fingers, double finger_length) {
+  std::vector<Bone> bones{{Vec3d(-2, 0, 0), {Vec3d(-1, 0, 0)}, 0.2}, {Vec3d(-1, 0, 0), {}, 0.2, 0}};
+  for (int k = 0; k < 4; ++k) {
+    bones[1].tails.push_back(Vec3d(0, 0.08 * k, 0));
+    bones.push_back({Vec3d(0, 0.08 * k, 0), {Vec3d(1, 0.08 * k, 0)}, 0.1, 1});
+  }
+  const double half = finger_length / 2;
+  for (const int bone : {0, 1})
+    for (int k = 0; k < fingers; ++k)
+      bones.push_back({Vec3d(1 + bone * half, 0.08 * k, 0),
+                       {Vec3d(1 + (bone + 1) * half, 0.08 * k, 0)},
+                       0.1,
+                       bone == 0 ? 2 + k : 6 + k});
+  bones.push_back({Vec3d(0, 9, 0), {Vec3d(1, 9, 0)}});
+  return bones;
+}
+
+TEST(LiftChains, FingersAreExtremitiesOfTheirPalm) {
+  const LiftChains chains = chains_of(arm(4, 1));
+  const std::uint32_t palm = chains.group_of[2];
+  EXPECT_EQ(chains.groups[palm], (std::vector<std::uint32_t>{2, 3, 4, 5}));
+  EXPECT_EQ(chains.extremities[palm], (std::vector<std::uint32_t>{6, 7, 8, 9, 10, 11, 12, 13}));
+  for (std::uint32_t f = 0; f < 15; ++f)
+    EXPECT_EQ(extremity_of(chains, f), f >= 6 && f < 14 ? static_cast<std::int32_t>(palm) : -1) << f;
+  for (std::uint32_t g = 0; g < chains.groups.size(); ++g)
+    EXPECT_EQ(chains.extremities[g].empty(), g != palm) << g;
+}
+
+TEST(LiftChains, ExtremitiesAreThreeAtLeastAndAtMostHalfAsLongAgainAsTheirPalm) {
+  for (const int fingers : {2, 3}) {
+    const LiftChains chains = chains_of(arm(fingers, 1));
+    EXPECT_EQ(chains.extremities[chains.group_of[2]].empty(), fingers < 3) << fingers;
+  }
+  // The longest are 1.5 times 1.1, both bones together.
+  for (const double length : {1.6, 1.7}) {
+    const LiftChains chains = chains_of(arm(4, length));
+    EXPECT_EQ(chains.extremities[chains.group_of[2]].empty(), length > 1.65) << length;
+  }
+}
+
+TEST(LiftChains, LimbsAreNoExtremitiesOfTheirTrunk) {
+  // A chest with two arms and a neck. One arm that is long is enough.
+  for (const double length : {0.8, 3.0}) {
+    const LiftChains chains =
+        chains_of({{Vec3d(0, 0, 0), {Vec3d(-0.5, 1, 0), Vec3d(0, 1, 0), Vec3d(0.5, 1, 0)}, 0.3},
+                   {Vec3d(-0.5, 1, 0), {Vec3d(-0.5 - length, 1, 0)}, 0.1, 0},
+                   {Vec3d(0, 1, 0), {Vec3d(0, 1.4, 0)}, 0.1, 0},
+                   {Vec3d(0.5, 1, 0), {Vec3d(1.3, 1, 0)}, 0.1, 0}});
+    EXPECT_EQ(chains.extremities[chains.group_of[0]].empty(), length > 2) << length;
+    for (std::uint32_t limb = 1; limb < 4; ++limb)
+      EXPECT_EQ(extremity_of(chains, limb), length > 2 ? -1 : 0) << length;
+  }
+}
+
+TEST(LiftChains, ExtremitiesMeetAsOneWhatIsNotPartOfTheirHand) {
+  const LiftChains chains = chains_of(arm(4, 1));
+  for (std::uint32_t f = 0; f < 15; ++f)
+    for (std::uint32_t b = 0; b < 15; ++b) {
+      const bool finger = f >= 6 && f < 14, hand = b >= 2 && b < 14;
+      EXPECT_EQ(meets_as_one(chains, f, b), finger && !hand) << f << ' ' << b;
+    }
+  // On its own each meets other fingers and the palm, but not the bone that it hangs on.
+  for (const std::size_t other : {9u, 12u, 5u}) EXPECT_TRUE(meets(chains, 10, other)) << other;
+  EXPECT_FALSE(meets(chains, 6, 2));
+  // What they do not meet they do not meet as one either: here a forearm so thick that the palm is a trunk's.
+  std::vector<Bone> thick = arm(4, 1);
+  thick[1].radius = 2;
+  EXPECT_FALSE(meets_as_one(chains_of(thick), 6, 1));
+}
+
+TEST(LiftChains, AGroupDoesNotMeetWhatItCarries) {
+  const LiftChains chains = chains_of(arm(4, 1));
+  for (std::uint32_t palm = 2; palm < 6; ++palm) {
+    for (std::uint32_t part = 2; part < 14; ++part)
+      EXPECT_FALSE(meets(chains, palm, part)) << palm << ' ' << part;
+    for (const std::uint32_t other : {0u, 14u}) EXPECT_TRUE(meets(chains, palm, other)) << palm;
+    EXPECT_TRUE(meets(chains, 14, palm)) << palm;
+  }
+}
+
+TEST(LiftChains, BonesOfATrunkDoNotMeetThoseCloseBefore) {
+  // Between 3 and 0 are two bones, together shorter than 0.8 times the radii of 3 and 0, or longer. How thick
+  // those between are does not matter.
+  for (const double length : {0.15, 0.17})
+    for (const double between : {0.1, 0.4}) {
+      std::vector<Bone> bones = row(5);
+      for (std::size_t k = 0; k < bones.size(); ++k) {
+        const double x = length * static_cast<double>(k);
+        bones[k].head = Vec3d(x, 0, 0);
+        bones[k].tails = {Vec3d(x + length, 0, 0)};
+        bones[k].radius = k == 1 || k == 2 ? between : 0.2;
+      }
+      const LiftChains chains = chains_of(bones);
+      EXPECT_EQ(meets(chains, 3, 0), length > 0.16) << length << ' ' << between;
+      EXPECT_FALSE(meets(chains, 2, 0)) << length << ' ' << between;
+      EXPECT_TRUE(meets(chains, 4, 0)) << length << ' ' << between;
+      EXPECT_FALSE(meets(chains, 0, 3)) << length << ' ' << between;
+    }
+}
+
+TEST(LiftChains, AnEndIsTheLastBoneOfALimbAndTheOneBefore) {
+  EXPECT_EQ(chains_of(row(4)).is_end, (std::vector<std::uint8_t>{0, 0, 1, 1}));
+  // Fingers belong to their palm, which is the last of its limb.
+  const LiftChains hand = chains_of(arm(4, 1));
+  for (std::uint32_t f = 0; f < 15; ++f) EXPECT_EQ(is_end(hand, f), f != 0) << f;
+  // Two are no extremities: they follow it.
+  const LiftChains two = chains_of(arm(2, 1));
+  for (std::uint32_t f = 0; f < 11; ++f) EXPECT_EQ(is_end(two, f), f >= 6) << f;
+}
+
+TEST(LiftChains, PinnedIsOneOfSeveralThatHangOnTheSame) {
+  for (const std::uint8_t pinned : chains_of(row(4)).is_pinned) EXPECT_EQ(pinned, 0);
+  // Fingers, but not what follows them, and not a palm, whose bones are one group.
+  const LiftChains hand = chains_of(arm(4, 1));
+  for (std::uint32_t f = 0; f < 15; ++f) EXPECT_EQ(is_pinned(hand, f), f >= 6 && f < 10) << f;
+  // Legs, but not what hangs on nothing.
+  const LiftChains legs = chains_of({{Vec3d(0, 0, 0), {Vec3d(-1, 0, 0), Vec3d(1, 0, 0)}, 0.2},
+                                     {Vec3d(-1, 0, 0), {Vec3d(-1, -2, 0)}, 0.1, 0},
+                                     {Vec3d(1, 0, 0), {Vec3d(1, -2, 0)}, 0.1, 0},
+                                     {Vec3d(1, -2, 0), {Vec3d(1, -4, 0)}, 0.1, 2},
+                                     {Vec3d(0, 9, 0), {Vec3d(1, 9, 0)}}});
+  for (std::uint32_t f = 0; f < 5; ++f) EXPECT_EQ(is_pinned(legs, f), f == 1 || f == 2) << f;
+}
+
+TEST(LiftChains, BelowIsWhatHangsOnAHead) {
+  const std::vector<Bone> bones = arm(4, 1);
+  const LiftChains chains = chains_of(bones);
+  EXPECT_EQ(chains.parent, (std::vector<std::int32_t>{-1, 0, 1, 1, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, -1}));
+  for (std::uint32_t f = 0; f < bones.size(); ++f) {
+    // Of fields, those that have it above them.
+    std::vector<std::uint32_t> heads, expected;
+    for (const std::uint32_t n : chains.below[f])
+      if (n < bones.size()) heads.push_back(n);
+    for (std::uint32_t other = 0; other < bones.size(); ++other)
+      for (int above = bones[other].parent; above >= 0; above = bones[static_cast<std::size_t>(above)].parent)
+        if (above == static_cast<int>(f)) expected.push_back(other);
+    std::sort(heads.begin(), heads.end());
+    EXPECT_EQ(heads, expected) << f;
+    // And the free tails: its own or those at the tips of fingers.
+    EXPECT_EQ(chains.below[f].size() - heads.size(), f < 2 ? 4u : 1u) << f;
+  }
+}
+
+TEST(LiftChains, BonesOfNoLengthHaveTheirPlace) {
+  std::vector<Bone> bones = arm(4, 1);
+  for (Bone& bone : bones)
+    for (Vec3d& tail : bone.tails) tail = bone.head;
+  const LiftChains chains = chains_of(bones);
+  EXPECT_EQ(chains.order.size(), bones.size());
+  for (const float size : chains.size) EXPECT_TRUE(std::isfinite(size) && size > 0);
+  for (const Vec3d& node : chains.rest_nodes) EXPECT_TRUE(node.allFinite());
+  for (const LiftChains::Sample& sample : chains.samples) EXPECT_TRUE(std::isfinite(sample.along));
+}
+
 TEST(LiftChains, EdgesAreTheMeanOfTheSkin) {
   // A right triangle of field 0, a larger one of field 1, and one without a field.
   std::vector<Vec3f> positions;
