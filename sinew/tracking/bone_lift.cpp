@@ -63,6 +63,7 @@ Mat3d turn_between(const Vec3d& from, const Vec3d& to) {
 
 /// The rotation nearest to a matrix; never a mirrored one.
 Mat3d nearest_rotation(const Mat3d& matrix) {
+  if (!matrix.allFinite()) return Mat3d::Identity();
   const Eigen::JacobiSVD<Mat3d> svd(matrix, Eigen::ComputeFullU | Eigen::ComputeFullV);
   Mat3d u = svd.matrixU();
   if ((u * svd.matrixV().transpose()).determinant() < 0) u.col(2) = -u.col(2);
@@ -191,10 +192,13 @@ bool BoneLift::find_present(const std::vector<std::uint8_t>& meets, std::size_t 
   for (const std::uint32_t tail : chains_.tails_of(field))
     low = low.cwiseMin(s.nodes[tail]), high = high.cwiseMax(s.nodes[tail]);
   s.present.clear();
-  for (std::size_t b = 0; b < count; ++b)
-    if (meets[field * count + b] && reaches(s.posed[b], low, high))
-      s.present.push_back(static_cast<std::uint16_t>(b));
-  return !s.present.empty();
+  bool any = false;
+  for (std::size_t b = 0; b < count; ++b) {
+    if (!meets[field * count + b]) continue;
+    s.present.push_back(static_cast<std::uint16_t>(b));
+    any = any || reaches(s.posed[b], low, high);
+  }
+  return any;
 }
 
 Vec3f BoneLift::place(const LiftChains::Sample& sample, const BoneLiftScratch& s) const {

@@ -22,7 +22,7 @@ struct BoneLiftScratch {
   std::vector<std::uint8_t> stirred;      ///< per field, 1: has moved since it was looked at
   std::vector<std::uint8_t> shifted;      ///< per field, 1: the last round moved it
   std::vector<std::uint16_t> others;      ///< of those present, what a sample may lie in
-  std::vector<std::uint16_t> present;     ///< fields that reach the bone that is looked at
+  std::vector<std::uint16_t> present;     ///< fields that the bone that is looked at may lie in
   std::vector<Affine3d> lifts;            ///< per field
   std::vector<Mat3d> turns;               ///< per field, of its lift
   std::vector<Affine3d> transforms;       ///< as the pose's, lifted
@@ -59,7 +59,8 @@ class BoneLift {
   void find_shifted(BoneLiftScratch& s) const;
   /// Whether a group lay in nothing when it was last looked at, and nothing has changed for it since.
   bool is_settled(const std::vector<std::uint32_t>& group, const BoneLiftScratch& s) const;
-  /// Fills in the fields that a bone may lie in and that reach it; false: none.
+  /// Fills in the fields that a bone may lie in, now or on its way out of one of them; false when none
+  /// reaches it now.
   bool find_present(const std::vector<std::uint8_t>& meets, std::size_t field, BoneLiftScratch& s) const;
   Vec3f place(const LiftChains::Sample& sample, const BoneLiftScratch& s) const;
   float radius_of(std::size_t field, const BoneLiftScratch& s) const;

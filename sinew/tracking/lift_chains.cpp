@@ -135,9 +135,11 @@ void add_bones(const FieldSet& fields, std::span<const PosedField> rest, LiftCha
       const Vec3d axis = segment.tail - segment.head;
       const auto next = static_cast<std::uint32_t>(chains.rest_nodes.size());
       std::uint32_t tail = next;
-      for (const FieldJoint& joint : fields.joints)
-        if (joint.parent == f && (joint.place - segment.tail).norm() <= kSamePlace * axis.norm())
-          tail = joint.child;
+      double nearest = kSamePlace * axis.norm();
+      for (const FieldJoint& joint : fields.joints) {
+        const double apart = (joint.place - segment.tail).norm();
+        if (joint.parent == f && apart <= nearest) tail = joint.child, nearest = apart;
+      }
       if (tail == next) {
         chains.rest_nodes.push_back(segment.tail);
         chains.node_field.push_back(static_cast<std::uint16_t>(f));
@@ -182,7 +184,11 @@ std::vector<std::uint32_t> find_extremities(std::span<const std::uint32_t> group
   for (const std::uint32_t f : hanging) {
     double chain = 0;
     std::uint32_t at = f;
-    for (; !in_group(at); at = static_cast<std::uint32_t>(parent[at])) chain += length(at);
+    for (std::size_t steps = 0; !in_group(at); ++steps) {
+      if (parent[at] < 0 || steps > parent.size()) return {};
+      chain += length(at);
+      at = static_cast<std::uint32_t>(parent[at]);
+    }
     if (chain > kFinger * reach) return {};
     if (in_group(static_cast<std::uint32_t>(parent[f]))) ++branches;
   }

@@ -126,6 +126,16 @@ TEST(LiftChains, ATailIsAHeadUpToATwentiethOfItsBone) {
   }
 }
 
+TEST(LiftChains, ATailIsTheNearestOfSeveralHeads) {
+  // Two legs so close together that each would do for either tail.
+  const std::vector<Bone> bones{{Vec3d(0, 0, 0), {Vec3d(1, 0.01, 0), Vec3d(1, -0.01, 0)}, 0.2},
+                                {Vec3d(1, 0.01, 0), {Vec3d(2, 1, 0)}, 0.1, 0},
+                                {Vec3d(1, -0.01, 0), {Vec3d(2, -1, 0)}, 0.1, 0}};
+  const LiftChains chains = chains_of(bones);
+  EXPECT_EQ(chains.tails_of(0)[0], 1u);
+  EXPECT_EQ(chains.tails_of(0)[1], 2u);
+}
+
 TEST(LiftChains, EveryTailOfABoneHasItsNode) {
   // Hips: two legs hang on them, and a third tail at which nothing begins.
   const std::vector<Bone> bones{{Vec3d(0, 0, 0), {Vec3d(-1, 0, 0), Vec3d(0, 1, 0), Vec3d(1, 0, 0)}, 0.2},
@@ -327,6 +337,17 @@ std::vector<Bone> arm(int fingers, double finger_length) {
                        bone == 0 ? 2 + k : 6 + k});
   bones.push_back({Vec3d(0, 9, 0), {Vec3d(1, 9, 0)}});
   return bones;
+}
+
+TEST(LiftChains, AFingerOnTwoHandsIsNoExtremity) {
+  // Joints that name a child twice come from no skeleton, but must not lead anywhere.
+  std::vector<Bone> bones = arm(4, 0.5);
+  FieldSet set = field_set(bones);
+  const auto last = static_cast<std::uint32_t>(bones.size() - 2);  // a fingertip
+  set.joints.push_back({0, last, bones[last].head});
+  EXPECT_NO_THROW(make_lift_chains({}, {}, set, bones.size()));
+  set.joints.push_back({last, 1, bones[1].head});
+  EXPECT_NO_THROW(make_lift_chains({}, {}, set, bones.size()));
 }
 
 TEST(LiftChains, FingersAreExtremitiesOfTheirPalm) {
