@@ -222,7 +222,6 @@ TrackingScratch SkinTracker::make_scratch() const {
   s.transforms.resize(field_count);
   s.centers.resize(field_count);
   s.turns.resize(turn_count_);
-  s.blended.resize(options_.untangling > 0 ? vertex_.size() : 0);
   s.segments.resize(rest_segments_.size());
   s.joints.resize(fields_->joints.size());
   s.planes.resize(fields_->joints.size());
@@ -261,13 +260,6 @@ void SkinTracker::pose(std::span<const Affine3d> posed_from_rest, TrackingScratc
       s.segments[k] = {s.transforms[f] * rest_segments_[k][0], s.transforms[f] * rest_segments_[k][1]};
   }
   for (std::size_t j = 0; j < s.turns.size(); ++j) s.turns[j] = posed_from_rest[j].linear().cast<float>();
-  parallel_blocks(s.blended.size(), 1024, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      s.blended[i].setZero();
-      for (std::size_t k = 0; k < weights_.row_size(i); ++k)
-        s.blended[i] += weights_.row_values(i)[k] * s.turns[weights_.row_joints(i)[k]];
-    }
-  });
   for (std::size_t j = 0; j < s.joints.size(); ++j) {
     const FieldJoint& joint = fields_->joints[j];
     s.joints[j] = s.transforms[joint.child] * joint.place.cast<float>();

@@ -55,7 +55,6 @@ struct TrackingScratch {
   std::vector<PosedField> posed;
   std::vector<Eigen::Affine3f> transforms;  ///< per field
   std::vector<Eigen::Matrix3f> turns;       ///< per transform, its linear part
-  std::vector<Eigen::Matrix3f> blended;     ///< per vertex, of its joints' turns by weight
   std::vector<Vec3f> centers;               ///< per field, of its part
   std::vector<Vec3f> joints;                ///< per joint of the set
   std::vector<FoldPlane> planes;            ///< per joint of the set

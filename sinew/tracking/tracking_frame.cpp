@@ -36,10 +36,12 @@ constexpr float kReturnBudget = 2;       // of the way back, in ways that the ow
 constexpr float kDeepContact = 0.15f;    // field value across a contact from which on it is smoothed wholly
 constexpr float kHeld = 0.07f;           // the same from which on it stays at the contact
 constexpr float kKeptBulge = 0.5f;       // share of a vertex's height over its ring that smoothing keeps
-constexpr float kThinTriangle = 0.3f;    // area over that at rest below which a triangle is nearly flipped
-constexpr float kTurned = 0.8f;          // trace of a turn by 45 degrees, in thirds: from there on it may be
-constexpr float kDeepest = 0.9f;         // own field up to which a vertex is brought back: a bone is at 1
-constexpr float kSmoothed = 0.1f;        // beta from which on the last projection leaves the iso-value alone
+// By the vertex's own joints alone: above it no corner's joints tell otherwise.
+constexpr float kSurelyOpen = 0.7f;
+constexpr float kThinTriangle = 0.3f;  // area over that at rest below which a triangle is nearly flipped
+constexpr float kTurned = 0.8f;        // trace of a turn by 45 degrees, in thirds: from there on it may be
+constexpr float kDeepest = 0.9f;       // own field up to which a vertex is brought back: a bone is at 1
+constexpr float kSmoothed = 0.1f;      // beta from which on the last projection leaves the iso-value alone
 // Own field less another's, beyond the gap, up to which skin lies against the other's, and from which on it
 // does not.
 constexpr float kTight = 0.005f;
@@ -733,19 +735,37 @@ Vec3f SkinTracker::Frame::coherent(std::size_t i, float share) const {
 }
 
 float SkinTracker::Frame::smallest_area(std::size_t i) const {
+  const Eigen::Matrix3f own = blended_linear(i);
+  const float least =
+      smallest_area(i, [&](std::uint32_t, std::uint32_t) -> const Eigen::Matrix3f& { return own; });
+  if (least > kSurelyOpen) return least;
+  return smallest_area(i, [&](std::uint32_t a, std::uint32_t b) {
+    return Eigen::Matrix3f((own + blended_linear(a) + blended_linear(b)) / 3);
+  });
+}
+
+template <typename TurnOf>
+float SkinTracker::Frame::smallest_area(std::size_t i, const TurnOf& turn_of) const {
   const auto ring = t_.rings_[i];
   float least = 1;
   std::uint32_t last = ring.back();
   Vec3f before = s_.now[last] - s_.now[i], rest_before = t_.rest_[last] - t_.rest_[i];
   for (const std::uint32_t n : ring) {
     const Vec3f edge = s_.now[n] - s_.now[i], rest_edge = t_.rest_[n] - t_.rest_[i];
-    const Eigen::Matrix3f turn = (s_.blended[i] + s_.blended[last] + s_.blended[n]) / 3;
+    const Eigen::Matrix3f& turn = turn_of(last, n);
     const Vec3f carried = (turn * rest_before).cross(turn * rest_edge);
     const float size = carried.squaredNorm();
     if (size > 0) least = std::min(least, before.cross(edge).dot(carried) / size);
     before = edge, rest_before = rest_edge, last = n;
   }
   return least;
+}
+
+Eigen::Matrix3f SkinTracker::Frame::blended_linear(std::size_t i) const {
+  Eigen::Matrix3f sum = Eigen::Matrix3f::Zero();
+  for (std::size_t k = 0; k < t_.weights_.row_size(i); ++k)
+    sum += t_.weights_.row_values(i)[k] * s_.turns[t_.weights_.row_joints(i)[k]];
+  return sum;
 }
 
 bool SkinTracker::Frame::may_be_flipped(std::size_t i) const {

@@ -178,6 +178,10 @@ class SkinTracker::Frame {
   /// Of the triangles round a vertex, the least area over that at rest; negative when it is flipped against
   /// where the joints of its three corners carry it.
   float smallest_area(std::size_t i) const;
+  template <typename TurnOf>
+  float smallest_area(std::size_t i, const TurnOf& turn_of) const;
+
+  Eigen::Matrix3f blended_linear(std::size_t i) const;
 
   /// Whether the two joints that move a vertex most have turned against each other by so much that its
   /// triangles may be flipped, or skin beside it has moved.

@@ -41,6 +41,7 @@ constexpr double kDeepContact = 0.15;
 constexpr double kHeld = 0.07;
 constexpr double kDeepest = 0.9;
 constexpr double kKeptBulge = 0.5;
+constexpr double kSurelyOpen = 0.7;
 constexpr double kThinTriangle = 0.3;
 constexpr double kTurned = 0.8;
 constexpr double kSmoothed = 0.1;
@@ -930,14 +931,21 @@ class Tracking {
   }
 
   /// Least of 1 and, over the triangles round the vertex, <c, n> / |c|²: n the triangle's normal with its
-  /// double area, c that of the rest's edges, carried by the mean of its corners' blended turns.
+  /// double area, c that of the rest's edges, carried by the vertex's own blended turn; where that is not
+  /// above kSurelyOpen, by the mean of the corners' turns.
   double smallest_area(std::size_t v) const {
+    const double by_own = smallest_area(v, false);
+    return by_own > kSurelyOpen ? by_own : smallest_area(v, true);
+  }
+
+  double smallest_area(std::size_t v, bool by_corners) const {
     const std::vector<std::size_t>& ring = rest_[v].ring;
     double least = 1;
     for (std::size_t k = 0; k < ring.size(); ++k) {
       const std::size_t a = ring[k], b = ring[(k + 1) % ring.size()];
       const Vec3d normal = (skin_[a].now - skin_[v].now).cross(skin_[b].now - skin_[v].now);
-      const Mat3d turn = (blended_turn(v) + blended_turn(a) + blended_turn(b)) / 3;
+      const Mat3d turn =
+          by_corners ? Mat3d((blended_turn(v) + blended_turn(a) + blended_turn(b)) / 3) : blended_turn(v);
       const Vec3d carried =
           (turn * (task_.rest[a] - task_.rest[v])).cross(turn * (task_.rest[b] - task_.rest[v]));
       if (carried.squaredNorm() > 0) least = std::min(least, normal.dot(carried) / carried.squaredNorm());
