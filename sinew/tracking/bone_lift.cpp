@@ -274,7 +274,7 @@ float BoneLift::way_along(std::size_t group, const Vec3f& direction, float longe
         const std::vector<std::uint8_t>& meets = own ? chains_.meets : chains_.meets_as_one;
         for (std::size_t i = chains_.first_sample[f]; i < chains_.first_sample[f + 1]; ++i) {
           const Vec3f at = place(chains_.samples[i], s) + way * direction;
-          for (std::uint16_t b = 0; b < count; ++b) {
+          for (const std::uint16_t b : s.present) {
             if (!meets[f * count + b] || !reaches(s.posed[b], at, at)) continue;
             if (chains_.is_known(chains_.samples[i], b)) continue;
             const Excess other = excess(f, b, at, s);
@@ -291,7 +291,15 @@ float BoneLift::way_along(std::size_t group, const Vec3f& direction, float longe
   return longest;
 }
 
-Vec3f BoneLift::way_as_one(std::size_t group, const Mat3d& frame, const BoneLiftScratch& s) const {
+Vec3f BoneLift::way_as_one(std::size_t group, const Mat3d& frame, BoneLiftScratch& s) const {
+  // Ways are seldom longer than what goes them; farther fields are for the next round.
+  Vec3f low = s.nodes[chains_.carried[group][0]], high = low;
+  for (const std::uint32_t n : chains_.carried[group])
+    low = low.cwiseMin(s.nodes[n]), high = high.cwiseMax(s.nodes[n]);
+  const Vec3f around = Vec3f::Constant((high - low).norm());
+  s.present.clear();
+  for (std::size_t b = 0; b < fields_->fields.size(); ++b)
+    if (reaches(s.posed[b], low - around, high + around)) s.present.push_back(static_cast<std::uint16_t>(b));
   Vec3f shortest = Vec3f::Zero();
   float length = std::numeric_limits<float>::max();
   for (int x = -1; x <= 1; ++x)

@@ -84,11 +84,11 @@ class BoneLift {
 
   /// The shortest way of one sample out of all that is present, as far as `mover` takes it.
   Vec3f way_out(std::size_t mover, std::size_t sample, const Hinge& hinge, BoneLiftScratch& s) const;
-  /// How far a group with its extremities goes in a direction until all of it is out; `longest` if not
-  /// before.
+  /// How far a group with its extremities goes in a direction until all of it is out of those present;
+  /// `longest` if not before.
   float way_along(std::size_t group, const Vec3f& direction, float longest, const BoneLiftScratch& s) const;
   /// The shortest of such ways, of 26 directions in the given frame.
-  Vec3f way_as_one(std::size_t group, const Mat3d& frame, const BoneLiftScratch& s) const;
+  Vec3f way_as_one(std::size_t group, const Mat3d& frame, BoneLiftScratch& s) const;
   /// Moves a group and all that it carries so that its ends go these ways, as far as it can.
   void move(std::size_t group, const Vec3f& head_way, const Vec3f& tail_way, BoneLiftScratch& s) const;
 
