@@ -13,6 +13,7 @@
 #include <sinew/core/rotation.h>
 #include <sinew/core/smooth_step.h>
 #include <sinew/implicit/compact_support.h>
+#include <sinew/tracking/longest_mean.h>
 
 namespace sinew {
 

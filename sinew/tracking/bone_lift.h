@@ -9,7 +9,6 @@
 #include <sinew/implicit/field_set.h>
 #include <sinew/skinning/weights.h>
 #include <sinew/tracking/lift_chains.h>
-#include <sinew/tracking/longest_mean.h>
 
 namespace sinew {
 
@@ -31,7 +30,8 @@ struct BoneLiftScratch {
 /// Skin folds against other skin as long as its bones stay outside. A finger whose bone lies inside of a
 /// thigh has no place for its skin: it would shrink to the bone and be hidden there. Such bones rise, for the
 /// skin only, to the surface of what they are in, or between two bodies to where these press on them equally.
-/// Of two limbs the smaller one moves. Bones keep their lengths, and carry what hangs on them.
+/// Of two limbs the smaller one moves. Bones keep their lengths, and carry what hangs on them; hands stay in
+/// one piece and go to one side.
 ///
 /// Not in the papers; docs/implicit.md says why each step is there. History-free. A bone that the pose leads
 /// through the middle of another limb changes sides there.
