@@ -18,12 +18,12 @@ FieldGrid::FieldGrid(const Affine3d& grid_from_rest, const std::array<int, 3>& n
     throw Error("a field's grid lies nowhere: its transform is not finite");
   nodes_.resize(static_cast<std::size_t>(nodes[0]) * static_cast<std::size_t>(nodes[1]) *
                 static_cast<std::size_t>(nodes[2]));
-  covered_.assign(nodes_.size() / 64 + 1, ~std::uint64_t{0});
+  covered_.assign(nodes_.size() / 32 + 1, ~std::uint32_t{0});
   for (std::size_t axis = 0; axis < 3; ++axis) high_[axis] = static_cast<float>(size_[axis] - 1);
 }
 
 void FieldGrid::bound(float least) {
-  covered_.assign(nodes_.size() / 64 + 1, 0);
+  covered_.assign(nodes_.size() / 32 + 1, 0);
   std::array<int, 3> low = size_, high{-1, -1, -1};
   for (int x = 0; x < size_[0]; ++x)
     for (int y = 0; y < size_[1]; ++y)
@@ -39,7 +39,7 @@ void FieldGrid::bound(float least) {
           const int cx = x - (corner & 1), cy = y - (corner >> 1 & 1), cz = z - (corner >> 2);
           if (cx < 0 || cy < 0 || cz < 0) continue;
           const std::size_t cell = index(cx, cy, cz);
-          covered_[cell / 64] |= std::uint64_t{1} << (cell % 64);
+          covered_[cell / 32] |= std::uint32_t{1} << (cell % 32);
         }
       }
   for (std::size_t axis = 0; axis < 3; ++axis) {

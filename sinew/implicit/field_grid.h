@@ -48,8 +48,11 @@ class FieldGrid {
     if (!inside(at)) return false;
     const std::size_t cell =
         index(static_cast<int>(at.x()), static_cast<int>(at.y()), static_cast<int>(at.z()));
-    return (covered_[cell / 64] >> (cell % 64) & 1) != 0;
+    return (covered_[cell / 32] >> (cell % 32) & 1) != 0;
   }
+
+  /// What covers() asks, as a bit per cell, by its lowest node.
+  std::span<const std::uint32_t> covered() const { return covered_; }
 
   /// At a point given in grid coordinates; the gradient is by grid coordinates, too. Any float will do.
   FieldSample sample(const Vec3f& at) const;
@@ -67,7 +70,7 @@ class FieldGrid {
   std::array<int, 3> size_{0, 0, 0};
   std::array<float, 3> low_{0, 0, 0}, high_{0, 0, 0};
   std::vector<Node> nodes_;
-  std::vector<std::uint64_t> covered_;  // a bit per cell, by its lowest node
+  std::vector<std::uint32_t> covered_;
 };
 
 inline FieldSample FieldGrid::sample(const Vec3f& at) const {

@@ -28,6 +28,17 @@ bool meets(const float* row, const Vec3f& center, const Vec3f& half, float low, 
   return !(middle + reach < low || middle - reach > high);
 }
 
+/// Puts a box round what a posed field's grid holds. A little larger, for samples are rounded.
+void bound(const Affine3d& world_from_grid, PosedField& field) {
+  const Vec3d low = Vec3f(field.grid->low().data()).cast<double>();
+  const Vec3d high = Vec3f(field.grid->high().data()).cast<double>();
+  const Vec3d middle = world_from_grid * ((low + high) / 2);
+  const Vec3d half = world_from_grid.linear().cwiseAbs() * ((high - low) / 2);
+  const double rounding = 1e-5 * (half.maxCoeff() + middle.cwiseAbs().maxCoeff());
+  field.low = (middle - half).array().cast<float>() - static_cast<float>(rounding);
+  field.high = (middle + half).array().cast<float>() + static_cast<float>(rounding);
+}
+
 bool in_range(const Muscle& muscle, std::size_t fields, std::size_t transforms) {
   return muscle.host < fields && muscle.origin_transform < transforms &&
          muscle.insertion_transform < transforms && muscle.driver_transform < transforms &&
@@ -101,19 +112,23 @@ void pose_fields(const FieldSet& set, std::span<const Affine3d> posed_from_rest,
       for (int column = 0; column < 4; ++column)
         field.grid_from_world[static_cast<std::size_t>(4 * row + column)] =
             static_cast<float>(grid_from_world(row, column));
+    bound(transform * grid.grid_from_rest().inverse(), field);
   }
   for (const Muscle& muscle : set.muscles) {
     if (!in_range(muscle, set.fields.size(), posed_from_rest.size())) continue;
     PosedField& host = posed[muscle.host];
     if (!host.usable || host.muscle_count == PosedField::kMostMuscles) continue;
-    if (pose_muscle(muscle, set.fields[muscle.host].radius, posed_from_rest[set.transform[muscle.host]],
-                    posed_from_rest, host.muscles[host.muscle_count]))
-      ++host.muscle_count;
+    if (!pose_muscle(muscle, set.fields[muscle.host].radius, posed_from_rest[set.transform[muscle.host]],
+                     posed_from_rest, host.muscles[host.muscle_count]))
+      continue;
+    ++host.muscle_count;
+    // Wherever that may lie.
+    host.low.setConstant(-std::numeric_limits<float>::infinity()), host.high = -host.low;
   }
 }
 
 bool reaches(const PosedField& field, const Vec3f& low, const Vec3f& high) {
-  if (!field.usable) return false;
+  if (!field.usable || !may_reach(field, low, high)) return false;
   const Vec3f center = (low + high) / 2, half = (high - low) / 2;
   const auto all_rows = [&](const std::array<float, 12>& m, const std::array<float, 3>& from,
                             const std::array<float, 3>& to) {

@@ -42,6 +42,7 @@ struct PosedField {
   bool usable = false;                      ///< false when its transform cannot be inverted: it counts as 0
   std::uint32_t muscle_count = 0;
   std::array<PosedMuscle, kMostMuscles> muscles{};
+  Vec3f low = Vec3f::Zero(), high = Vec3f::Zero();  ///< a box outside of which it is zero, muscles and all
 
   Vec3f to_grid(const Vec3f& at) const {
     const std::array<float, 12>& m = grid_from_world;
@@ -88,8 +89,13 @@ void check_muscles(const FieldSet& set, std::size_t transforms);
 /// Poses every field of the set; `posed` has one entry per field. Allocates nothing.
 void pose_fields(const FieldSet& set, std::span<const Affine3d> posed_from_rest, std::span<PosedField> posed);
 
-/// Whether a field can be other than zero somewhere in a box; true for boxes that are not finite.
+/// Whether a field can be other than zero somewhere in a box; true for boxes that are not finite, but for
+/// those that are infinitely far away.
 bool reaches(const PosedField& field, const Vec3f& low, const Vec3f& high);
+/// A first look at a field that is usable: where it is false, reaches() is, too.
+inline bool may_reach(const PosedField& field, const Vec3f& low, const Vec3f& high) {
+  return !((low.array() > field.high.array()).any() || (high.array() < field.low.array()).any());
+}
 
 /// The composed field at a point, all fields asked: the plain way, for pictures and set-up.
 FieldSample sample(const FieldSet& set, std::span<const PosedField> posed, const Vec3f& at);

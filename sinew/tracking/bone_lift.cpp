@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <limits>
 
 #include <fmt/format.h>
 #include <Eigen/SVD>
@@ -12,7 +11,6 @@
 #include <sinew/core/parallel.h>
 #include <sinew/core/rotation.h>
 #include <sinew/core/smooth_step.h>
-#include <sinew/implicit/compact_support.h>
 #include <sinew/tracking/longest_mean.h>
 
 namespace sinew {
@@ -20,27 +18,7 @@ namespace sinew {
 namespace {
 
 constexpr int kRounds = 6;
-constexpr int kSteps = 16;             // of a way out
-constexpr float kArrived = 0.001f;     // a step so short, in own support radii, is the last
-constexpr float kLongestStep = 0.25f;  // of them, in the other's support radii
-// How far bones stay above other skin, in their own support radii: flesh between is pressed, but not to
-// nothing.
-constexpr float kClearance = 0.5f;
-// Edges of the other's skin, in own support radii: up to which it can be dented, and from which on the limb
-// has to lie on it, its bone so many support radii above.
-constexpr float kFineEdges = 0.7f;
-constexpr float kCoarseEdges = 1.5f;
-constexpr float kCoarseClearance = 0.9f;
-// A field that a bone does not leave: twice what it may be in at rest, which is left alone.
-constexpr float kLeastGoal = 2 * kKnownField;
-// Size of the other limb over that of the own: up to which a bone stays, for the other has to move, and from
-// which on it is the one that moves.
-constexpr float kHeavier = 0.7f;
-constexpr float kLighter = 1.4f;
-// Support radii of the other over its edges: up to which its field means nothing to the mesh, and from which
-// on it is trusted.
-constexpr float kTooCoarse = 1;
-constexpr float kTrusted = 2.5f;
+constexpr float kNearby = 2;        // own support radii that few ways out are longer than
 constexpr float kMostTurn = 0.08f;  // of a bone in a round, in its lengths
 constexpr float kMostPinnedTurn = 0.25f;
 // Radians, of a bone at its joint in all rounds together, and of a limb's root, as a collar bone is one.
@@ -54,7 +32,6 @@ constexpr double kAxisShare = 0.1;  // of a bone's mean axis in its turn, where 
 // the same.
 constexpr float kTorn = 0.6f;
 constexpr float kAgreed = 0.8f;
-constexpr float kNoSlope = 1e-6f;
 constexpr float kNoLength = 1e-9f;
 
 Mat3d turn_between(const Vec3d& from, const Vec3d& to) {
@@ -116,8 +93,10 @@ BoneLiftScratch BoneLift::make_scratch() const {
   s.before.resize(chains_.rest_nodes.size());
   s.stirred.resize(count);
   s.shifted.resize(count);
-  s.others.reserve(count);
-  s.present.reserve(count);
+  std::size_t most = 1;
+  for (std::size_t g = 0; g < chains_.groups.size(); ++g)
+    most = std::max(most, chains_.groups[g].size() + chains_.extremities[g].size());
+  s.meetings.reserve(most * count);
   s.lifts.assign(count, Affine3d::Identity());
   s.turns.assign(count, Mat3d::Identity());
   s.transforms.resize(field_of_.size());
@@ -175,31 +154,41 @@ bool BoneLift::is_settled(const std::vector<std::uint32_t>& group, const BoneLif
   const std::size_t count = fields_->fields.size();
   for (const std::uint32_t f : group) {
     if (s.stirred[f]) return false;
-    Vec3f low = s.nodes[f], high = low;
-    for (const std::uint32_t tail : chains_.tails_of(f))
-      low = low.cwiseMin(s.nodes[tail]), high = high.cwiseMax(s.nodes[tail]);
+    const Box box = box_of(f, s);
     for (std::size_t b = 0; b < count; ++b)
       if (s.shifted[b] && (chains_.meets[f * count + b] || chains_.meets_as_one[f * count + b]) &&
-          reaches(s.posed[b], low, high))
+          reaches(s.posed[b], box.low, box.high))
         return false;
   }
   return true;
 }
 
-bool BoneLift::find_present(const std::vector<std::uint8_t>& meets, std::size_t field,
-                            BoneLiftScratch& s) const {
-  const std::size_t count = fields_->fields.size();
-  Vec3f low = s.nodes[field], high = low;
+BoneLift::Box BoneLift::box_of(std::size_t field, const BoneLiftScratch& s) const {
+  Box box{s.nodes[field], s.nodes[field]};
   for (const std::uint32_t tail : chains_.tails_of(field))
-    low = low.cwiseMin(s.nodes[tail]), high = high.cwiseMax(s.nodes[tail]);
-  s.present.clear();
+    box.low = box.low.cwiseMin(s.nodes[tail]), box.high = box.high.cwiseMax(s.nodes[tail]);
+  return box;
+}
+
+bool BoneLift::find_meetings(const std::vector<std::uint8_t>& meets, std::size_t field,
+                             BoneLiftScratch& s) const {
+  const std::size_t count = fields_->fields.size();
+  const Box box = box_of(field, s);
+  s.meetings.clear();
+  s.nearby = kNearby * radius_of(field, s);
+  const Vec3f around = Vec3f::Constant(s.nearby);
   bool any = false;
-  for (std::size_t b = 0; b < count; ++b) {
-    if (!meets[field * count + b]) continue;
-    s.present.push_back(static_cast<std::uint16_t>(b));
-    any = any || reaches(s.posed[b], low, high);
+  for (const bool near : {true, false}) {
+    for (std::size_t b = 0; b < count; ++b) {
+      if (!meets[field * count + b] || reaches(s.posed[b], box.low - around, box.high + around) != near)
+        continue;
+      s.meetings.push_back(meeting(field, b, s));
+      any = any || (near && reaches(s.posed[b], box.low, box.high));
+    }
+    if (!any) return false;
+    if (near) s.nearby_count = s.meetings.size();
   }
-  return any;
+  return true;
 }
 
 Vec3f BoneLift::place(const LiftChains::Sample& sample, const BoneLiftScratch& s) const {
@@ -209,110 +198,6 @@ Vec3f BoneLift::place(const LiftChains::Sample& sample, const BoneLiftScratch& s
 
 float BoneLift::radius_of(std::size_t field, const BoneLiftScratch& s) const {
   return s.scale[field] * static_cast<float>(fields_->fields[field].radius);
-}
-
-BoneLift::Excess BoneLift::excess(std::size_t field, std::size_t other, const Vec3f& at,
-                                  const BoneLiftScratch& s) const {
-  const FieldSample at_place = s.posed[other].sample(at);
-  if (!(at_place.value > 0)) return {};
-  const float own = radius_of(field, s), radius = radius_of(other, s);
-  const float coarse = smooth_step(kFineEdges, kCoarseEdges, s.scale[other] * chains_.edge[other] / own);
-  const float clearance = std::max(kClearance, kCoarseClearance * coarse);
-  const float goal = std::max(compact_support(clearance * own, radius), kLeastGoal);
-  if (!(at_place.value > goal) || !(at_place.gradient.norm() * radius > kNoSlope)) return {};
-  return {at_place.value - goal, at_place.gradient, kLongestStep * radius};
-}
-
-float BoneLift::share_of(std::size_t mover, std::size_t other, const BoneLiftScratch& s) const {
-  const float lighter = smooth_step(kHeavier, kLighter, chains_.size[other] / chains_.size[mover]);
-  const float edge = chains_.edge[other];
-  return lighter * smooth_step(kTooCoarse * edge, kTrusted * edge, radius_of(other, s) / s.scale[other]);
-}
-
-Vec3f BoneLift::way_out(std::size_t mover, std::size_t sample, const Hinge& hinge, BoneLiftScratch& s) const {
-  const Vec3f from = place(chains_.samples[sample], s);
-  s.others.clear();
-  for (const std::uint16_t b : s.present)
-    if (!chains_.is_known(chains_.samples[sample], b)) s.others.push_back(b);
-  Vec3f x = from;
-  float share = 1;
-  for (int step = 0; step < kSteps; ++step) {
-    // Each field that it is in wants it out the shortest way; those that want most are heard most. Between
-    // two that want the opposite it comes to rest.
-    Vec3f move = Vec3f::Zero(), wanted = Vec3f::Zero();
-    float lengths = 0, shares = 0;
-    for (const std::uint16_t b : s.others) {
-      const Excess other = excess(chains_.samples[sample].field, b, x, s);
-      if (!(other.value > 0)) continue;
-      const float slope = other.gradient.norm(), length = std::min(other.value / slope, other.longest);
-      Vec3f out = -length / slope * other.gradient;
-      // A finger leaves its palm as it has come: it is unbent, not pushed aside.
-      if (static_cast<std::int32_t>(chains_.group_of[b]) == hinge.palm)
-        out -= hinge.axis.dot(out) * hinge.axis;
-      move += length * out, wanted += out;
-      lengths += length;
-      shares += length * share_of(mover, b, s);
-    }
-    if (!(lengths > 0)) break;
-    if (step == 0) share = shares / lengths;
-    // As far as they want the opposite, half of it: the whole would lead to the same place on the other side.
-    const float agreed = wanted.norm() / lengths;
-    move *= 0.5f * (1 + agreed) / lengths;
-    x += move;
-    if (!(move.norm() > kArrived * radius_of(chains_.samples[sample].field, s))) break;
-  }
-  return share * (x - from);
-}
-
-float BoneLift::way_along(std::size_t group, const Vec3f& direction, float longest,
-                          const BoneLiftScratch& s) const {
-  const std::size_t count = fields_->fields.size();
-  float way = 0;
-  for (int step = 0; step < kSteps && way < longest; ++step) {
-    float lacking = 0, least = 0;
-    for (const bool own : {true, false})
-      for (const std::uint32_t f : own ? chains_.groups[group] : chains_.extremities[group]) {
-        const std::vector<std::uint8_t>& meets = own ? chains_.meets : chains_.meets_as_one;
-        for (std::size_t i = chains_.first_sample[f]; i < chains_.first_sample[f + 1]; ++i) {
-          const Vec3f at = place(chains_.samples[i], s) + way * direction;
-          for (const std::uint16_t b : s.present) {
-            if (!meets[f * count + b] || !reaches(s.posed[b], at, at)) continue;
-            if (chains_.is_known(chains_.samples[i], b)) continue;
-            const Excess other = excess(f, b, at, s);
-            if (!(other.value > 0)) continue;
-            const float slope = -other.gradient.dot(direction);
-            const float length = slope > 0 ? std::min(other.value / slope, other.longest) : other.longest;
-            if (length > lacking) lacking = length, least = kArrived * radius_of(f, s);
-          }
-        }
-      }
-    way += lacking;
-    if (!(lacking > least)) return way;
-  }
-  return longest;
-}
-
-Vec3f BoneLift::way_as_one(std::size_t group, const Mat3d& frame, BoneLiftScratch& s) const {
-  // Ways are seldom longer than what goes them; farther fields are for the next round.
-  Vec3f low = s.nodes[chains_.carried[group][0]], high = low;
-  for (const std::uint32_t n : chains_.carried[group])
-    low = low.cwiseMin(s.nodes[n]), high = high.cwiseMax(s.nodes[n]);
-  const Vec3f around = Vec3f::Constant((high - low).norm());
-  s.present.clear();
-  for (std::size_t b = 0; b < fields_->fields.size(); ++b)
-    if (reaches(s.posed[b], low - around, high + around)) s.present.push_back(static_cast<std::uint16_t>(b));
-  Vec3f shortest = Vec3f::Zero();
-  float length = std::numeric_limits<float>::max();
-  for (int x = -1; x <= 1; ++x)
-    for (int y = -1; y <= 1; ++y)
-      for (int z = -1; z <= 1; ++z) {
-        if (x == 0 && y == 0 && z == 0) continue;
-        const Vec3f direction = (frame * Vec3d(x, y, z)).normalized().cast<float>();
-        if (!(direction.norm() > kNoLength)) continue;
-        const float way = way_along(group, direction, length, s);
-        if (way < length) length = way, shortest = way * direction;
-      }
-  return shortest;
 }
 
 BoneLift::Hinge BoneLift::find_hinge(std::size_t group, std::span<const Affine3d> posed_from_rest) const {
@@ -337,10 +222,16 @@ bool BoneLift::rise(std::span<const Affine3d> posed_from_rest, BoneLiftScratch& 
     LongestMean heads, tails;
     Vec3f wanted = Vec3f::Zero();
     float lengths = 0;
-    const Hinge hinge = find_hinge(g, posed_from_rest);
+    Hinge hinge;
+    bool has_hinge = false;
+    const auto meets_any = [&](const std::vector<std::uint8_t>& meets, std::uint32_t f) {
+      if (!find_meetings(meets, f, s)) return false;
+      if (!has_hinge) hinge = find_hinge(g, posed_from_rest), has_hinge = true;
+      return true;
+    };
     for (const std::uint32_t f : group) {
       s.stirred[f] = 0;
-      if (!find_present(chains_.meets, f, s)) continue;
+      if (!meets_any(chains_.meets, f)) continue;
       for (std::size_t i = chains_.first_sample[f]; i < chains_.first_sample[f + 1]; ++i) {
         const float along = chains_.samples[i].along;
         const Vec3f way = way_out(f, i, hinge, s);
@@ -350,7 +241,7 @@ bool BoneLift::rise(std::span<const Affine3d> posed_from_rest, BoneLiftScratch& 
       }
     }
     for (const std::uint32_t f : chains_.extremities[g]) {
-      if (!find_present(chains_.meets_as_one, f, s)) continue;
+      if (!meets_any(chains_.meets_as_one, f)) continue;
       for (std::size_t i = chains_.first_sample[f]; i < chains_.first_sample[f + 1]; ++i) {
         const Vec3f way = way_out(group[0], i, hinge, s);
         tails.add(way);

@@ -486,6 +486,7 @@ void ElasticTracker::go_on(std::span<const Affine3d> posed_from_rest, ElasticSta
     std::swap(tracking.beta, tracking.next_beta);
     std::swap(tracking.warm, tracking.next_warm);
   }
+  each_block([&](std::size_t b) { frame.find_stirred(b); });
   each_block([&](std::size_t b) {
     frame.widen(b);
     step.note_folds(b);

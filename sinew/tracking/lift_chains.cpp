@@ -19,6 +19,7 @@ constexpr float kTrunk = 1.5f;      // size of a trunk, in those of the limbs be
 // Bones lie side by side in the same flesh: field of one at the other, and cosine.
 constexpr float kInside = 0.5f;
 constexpr double kParallel = 0.8;
+constexpr double kShortBone = 1;  // of a palm, in support radii: up to which it hides in the flesh
 // Of a segment's length: a joint nearer to its tail is the tail.
 constexpr double kSamePlace = 0.05;
 
@@ -229,12 +230,34 @@ void find_groups(const FieldSet& fields, std::span<const PosedField> rest,
       return (segment.tail - segment.head).norm() < kStump * field.radius;
     });
   };
+  std::vector<std::uint32_t> clump(count);  // of bones side by side, the first of them
+  for (std::uint32_t f = 0; f < count; ++f) clump[f] = f;
   for (std::uint32_t f = 0; f < count; ++f) {
     if (parent[f] < 0) continue;
     const auto above = static_cast<std::uint32_t>(parent[f]);
     if (stump(fields.fields[above])) join(f, above);
-    for (std::uint32_t g = 0; g < f; ++g)
-      if (parent[f] == parent[g] && side_by_side(f, g)) join(f, g);
+    for (std::uint32_t g = 0; g < f; ++g) {
+      if (parent[f] != parent[g] || !side_by_side(f, g)) continue;
+      join(f, g);
+      const auto [first, second] = std::minmax(clump[f], clump[g]);
+      std::replace(clump.begin(), clump.end(), std::uint32_t{second}, std::uint32_t{first});
+    }
+  }
+  // Two that lie in each other are the legs of a slender animal.
+  chains.palm_of.assign(count, -1);
+  for (std::uint32_t f = 0; f < count; ++f)
+    if (std::count(clump.begin(), clump.end(), clump[f]) >= kFingers)
+      chains.palm_of[f] = static_cast<std::int32_t>(clump[f]);
+  // With them the stump that they leave; and of a thumb, whose first bone is a carpal one, the next: its
+  // ball.
+  const std::vector<std::int32_t> palms = chains.palm_of;
+  for (std::uint32_t f = 0; f < count; ++f) {
+    if (parent[f] < 0) continue;
+    const auto above = static_cast<std::size_t>(parent[f]);
+    const BoneField& field = fields.fields[above];
+    if (palms[f] >= 0 && chains.palm_of[above] < 0 && stump(field)) chains.palm_of[above] = palms[f];
+    if (palms[f] < 0 && palms[above] >= 0 && longest_segment(field) < kShortBone * field.radius)
+      chains.palm_of[f] = palms[above];
   }
   std::vector<std::int32_t> group_of(count, -1);
   for (const std::uint32_t f : chains.order) {

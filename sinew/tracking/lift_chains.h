@@ -33,6 +33,7 @@ struct LiftChains {
   /// other's flesh at rest, as those of a palm, and with them the one they leave where that is but a stump.
   std::vector<std::vector<std::uint32_t>> groups;
   std::vector<std::uint32_t> group_of;              ///< per field
+  std::vector<std::int32_t> palm_of;                ///< per field, of which palm's flesh it is; -1: of none
   std::vector<std::vector<std::uint32_t>> below;    ///< per field, the nodes that hang on its head
   std::vector<std::vector<std::uint32_t>> carried;  ///< per group, its nodes and all that hang on them
   /// Per group, the fields that are extremities of it, as fingers are of a palm: they go where it goes.
@@ -53,6 +54,8 @@ struct LiftChains {
   std::span<const Sample> samples_of(std::size_t field) const {
     return {samples.data() + first_sample[field], first_sample[field + 1] - first_sample[field]};
   }
+  /// Whether two bones are of the same palm: its flesh is theirs alike.
+  bool share_palm(std::size_t a, std::size_t b) const { return palm_of[a] >= 0 && palm_of[a] == palm_of[b]; }
   /// Whether a sample lies in a field at rest already: then it does not meet it.
   bool is_known(const Sample& sample, std::uint16_t field) const;
 };

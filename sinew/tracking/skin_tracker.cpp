@@ -12,6 +12,7 @@
 #include <sinew/core/parallel.h>
 #include <sinew/geometry/segment.h>
 #include <sinew/tracking/gradients.h>
+#include <sinew/tracking/lift_chains.h>
 #include <sinew/tracking/tracking_frame.h>
 
 namespace sinew {
@@ -55,6 +56,25 @@ Vec3f nearest_bone_point(const BoneField& field, const Vec3f& at) {
   return nearest.cast<float>();
 }
 
+/// Per pair of fields, whether no more than kKinJoints are between them.
+std::vector<std::uint8_t> find_kin(std::span<const std::int32_t> parent) {
+  const std::size_t count = parent.size();
+  std::vector<std::uint8_t> kin(count * count, 0);
+  for (std::size_t a = 0; a < count; ++a)
+    for (std::size_t b = 0; b < count; ++b) {
+      auto above = static_cast<std::int32_t>(a);
+      for (int up = 0; up <= kKinJoints && above >= 0; ++up) {
+        auto other = static_cast<std::int32_t>(b);
+        for (int down = 0; up + down <= kKinJoints && other >= 0; ++down) {
+          if (other == above) kin[a * count + b] = 1;
+          other = parent[static_cast<std::size_t>(other)];
+        }
+        above = parent[static_cast<std::size_t>(above)];
+      }
+    }
+  return kin;
+}
+
 }  // namespace
 
 SkinTracker::SkinTracker(const MeshView& rest, std::span<const std::int32_t> own,
@@ -85,21 +105,38 @@ SkinTracker::SkinTracker(const MeshView& rest, std::span<const std::int32_t> own
   check_muscles(*fields_, posed_at_rest.size());
   turn_count_ = posed_at_rest.size();
 
+  const LiftChains chains = make_lift_chains(rest, own, *fields_, turn_count_);
+  kin_ = find_kin(chains.parent);
+  palm_of_ = chains.palm_of;
+
   std::vector<PosedField> posed(field_count);
   pose_fields(*fields_, posed_at_rest, posed);
-  const FieldNeighbours neighbours = find_field_neighbours(*fields_, posed, rest.positions, own, weights);
+  FieldNeighbours neighbours = find_field_neighbours(*fields_, posed, rest.positions, own, weights);
+  const PalmShares palm_shares = find_palm_shares(*fields_, chains, own, weights);
   const TwistShares twist_shares = find_twist_shares(*fields_, neighbours, own, weights);
   child_bones_ = child_bones(*fields_);
   std::vector<float> iso(count, 0);
-  std::vector<Vec3f> gradient(count, Vec3f::Zero());
+  std::vector<Vec3f> gradient(count, Vec3f::Zero()), outwards(count, Vec3f::Zero());
   parallel_blocks(count, 256, [&](std::size_t begin, std::size_t end) {
     std::vector<FieldSample> samples(field_count);
     for (std::size_t v = begin; v < end; ++v) {
       if (own[v] < 0) continue;
+      const auto mine = static_cast<std::size_t>(own[v]);
+      const Vec3f& at = rest.positions[v];
       for (std::size_t f = 0; f < field_count; ++f)
-        samples[f] = posed[f].usable ? posed[f].sample(rest.positions[v]) : FieldSample();
-      for (const FieldNeighbour& n : neighbours[v])
+        samples[f] = posed[f].usable ? posed[f].sample(at) : FieldSample();
+      const FieldSample of_bone = samples[mine];
+      samples[mine] = own_sample(mine, palm_shares[v], [&](std::size_t f) { return samples[f]; });
+      outwards[v] = -samples[mine].gradient;
+      for (std::size_t f = 0; f < field_count; ++f)
+        if (f != mine && are_one_palm(mine, f)) samples[f] = {};
+      for (std::uint32_t e = neighbours.starts[v]; e < neighbours.starts[v + 1]; ++e) {
+        FieldNeighbour& n = neighbours.entries[e];
+        n.rest_side += samples[mine].value - of_bone.value;
+        if (!palm_shares[v].empty())
+          n.rest_opposition = opposition(samples[mine].gradient, samples[n.field].gradient);
         samples[n.field].value *= n.damping, samples[n.field].gradient *= n.damping;
+      }
       const FieldSample all = fields_->tree.compose(samples);
       iso[v] = all.value;
       gradient[v] = all.gradient;
@@ -134,8 +171,10 @@ SkinTracker::SkinTracker(const MeshView& rest, std::span<const std::int32_t> own
     own_.push_back(tracked ? static_cast<std::uint16_t>(own[v]) : std::uint16_t{0});
     rest_bone_.push_back(tracked ? nearest_bone_point(fields_->fields[own_.back()], rest.positions[v])
                                  : rest.positions[v]);
-    rest_out_.push_back(tracked ? Vec3f(-posed[own_.back()].sample(rest.positions[v]).gradient)
-                                : Vec3f(Vec3f::Zero()));
+    rest_out_.push_back(tracked ? outwards[v] : Vec3f(Vec3f::Zero()));
+    if (tracked)
+      palm_shares_.entries.insert(palm_shares_.entries.end(), palm_shares[v].begin(), palm_shares[v].end());
+    palm_shares_.starts.push_back(static_cast<std::uint32_t>(palm_shares_.entries.size()));
     float shared = 0;
     for (const FieldNeighbour& n : neighbours[v]) {
       neighbours_.entries.push_back(n);
@@ -187,26 +226,12 @@ SkinTracker::SkinTracker(const MeshView& rest, std::span<const std::int32_t> own
   std::vector<float> skin_vertices(field_count, 0);
   for (std::size_t i = 0; i < tracked_; ++i) skin_edge_[own_[i]] += edge_[i], ++skin_vertices[own_[i]];
   for (std::size_t f = 0; f < field_count; ++f) skin_edge_[f] /= std::max(skin_vertices[f], 1.0f);
-  parent_.assign(field_count, -1);
-  for (const FieldJoint& joint : fields_->joints)
-    parent_[joint.child] = static_cast<std::int32_t>(joint.parent);
   for (const BoneField& field : fields_->fields) {
     rest_center_.push_back(middle_of(field));
     for (const BoneSegment& segment : field.segments)
       rest_segments_.push_back({segment.head.cast<float>(), segment.tail.cast<float>()});
     segment_starts_.push_back(static_cast<std::uint32_t>(rest_segments_.size()));
   }
-}
-
-bool SkinTracker::kin(std::int32_t a, std::int32_t b) const {
-  for (int up = 0; up <= kKinJoints && a >= 0; ++up, a = parent_[static_cast<std::size_t>(a)]) {
-    std::int32_t other = b;
-    for (int down = 0; up + down <= kKinJoints && other >= 0; ++down) {
-      if (other == a) return true;
-      other = parent_[static_cast<std::size_t>(other)];
-    }
-  }
-  return false;
 }
 
 std::vector<float> SkinTracker::iso() const {
@@ -222,6 +247,7 @@ TrackingScratch SkinTracker::make_scratch() const {
   s.transforms.resize(field_count);
   s.centers.resize(field_count);
   s.turns.resize(turn_count_);
+  s.turn_sizes.resize(turn_count_);
   s.segments.resize(rest_segments_.size());
   s.joints.resize(fields_->joints.size());
   s.planes.resize(fields_->joints.size());
@@ -240,6 +266,8 @@ TrackingScratch SkinTracker::make_scratch() const {
   for (std::vector<float>* numbers : {&s.held, &s.error, &s.target, &s.beta, &s.next_beta})
     numbers->assign(count, 0);
   s.present.assign(count, 0);
+  s.carried.resize(mean_values_.values.size());
+  s.is_carried.assign(count, 0);
   s.going.assign(count, 0);
   s.next_going.assign(count, 0);
   s.slides.resize(neighbours_.entries.size());
@@ -259,7 +287,10 @@ void SkinTracker::pose(std::span<const Affine3d> posed_from_rest, TrackingScratc
     for (std::uint32_t k = segment_starts_[f]; k < segment_starts_[f + 1]; ++k)
       s.segments[k] = {s.transforms[f] * rest_segments_[k][0], s.transforms[f] * rest_segments_[k][1]};
   }
-  for (std::size_t j = 0; j < s.turns.size(); ++j) s.turns[j] = posed_from_rest[j].linear().cast<float>();
+  for (std::size_t j = 0; j < s.turns.size(); ++j) {
+    s.turns[j] = posed_from_rest[j].linear().cast<float>();
+    s.turn_sizes[j] = s.turns[j].norm();
+  }
   for (std::size_t j = 0; j < s.joints.size(); ++j) {
     const FieldJoint& joint = fields_->joints[j];
     s.joints[j] = s.transforms[joint.child] * joint.place.cast<float>();
@@ -279,7 +310,12 @@ void SkinTracker::track(std::span<const Affine3d> posed_from_rest, TrackingScrat
                         std::span<Vec3f> positions) const {
   assert(positions.size() == vertex_.size());
   pose(posed_from_rest, s);
-  for (std::size_t i = 0; i < vertex_.size(); ++i) s.start[i] = s.now[i] = positions[vertex_[i]];
+  const auto each_vertex = [&](std::size_t count, auto&& work) {
+    parallel_blocks(count, 4096, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) work(i);
+    });
+  };
+  each_vertex(vertex_.size(), [&](std::size_t i) { s.start[i] = s.now[i] = positions[vertex_[i]]; });
 
   const Frame frame(*this, s);
   const auto each_block = [&](auto&& work) {
@@ -287,12 +323,13 @@ void SkinTracker::track(std::span<const Affine3d> posed_from_rest, TrackingScrat
       for (std::size_t b = begin; b < end; ++b) work(b);
     });
   };
-  each_block([&](std::size_t b) { frame.start(b); });
-  for (int round = 0; round < options_.rounds; ++round) {
-    each_block([&](std::size_t b) { frame.project(b, options_.steps); });
-    if (round + 1 == options_.rounds) break;
+  each_block([&](std::size_t b) { frame.start(b, options_.steps); });
+  for (int round = 1; round < options_.rounds; ++round) {
     each_block([&](std::size_t b) { frame.relax(b); });
-    each_block([&](std::size_t b) { frame.take_next(b); });
+    each_block([&](std::size_t b) {
+      frame.take_next(b);
+      frame.project(b, options_.steps);
+    });
   }
   each_block([&](std::size_t b) { frame.find_warm(b); });
   for (int sweep = 0; sweep < options_.diffusion; ++sweep) {
@@ -300,6 +337,7 @@ void SkinTracker::track(std::span<const Affine3d> posed_from_rest, TrackingScrat
     std::swap(s.beta, s.next_beta);
     std::swap(s.warm, s.next_warm);
   }
+  each_block([&](std::size_t b) { frame.find_stirred(b); });
   each_block([&](std::size_t b) { frame.widen(b); });
   each_block([&](std::size_t b) { frame.widen_round_flipped(b); });
   for (int sweep = 0; sweep < options_.smoothing; ++sweep) {
@@ -320,13 +358,13 @@ void SkinTracker::track(std::span<const Affine3d> posed_from_rest, TrackingScrat
     std::swap(s.going, s.next_going);
     std::swap(s.stirs, s.next_stirs);
   }
-  for (std::size_t i = 0; i < tracked_; ++i) {
+  each_vertex(tracked_, [&](std::size_t i) {
     s.marks[vertex_[i]] = s.state[i];
     s.room[vertex_[i]] = trust_[i] * (1 - std::min(2 * s.beta[i], 1.0f)) * s.free[i];
-    if (!std::isfinite(s.start[i].sum())) continue;
+    if (!std::isfinite(s.start[i].sum())) return;
     positions[vertex_[i]] =
         trust_[i] < 1 ? Vec3f(s.start[i] + trust_[i] * (s.now[i] - s.start[i])) : s.now[i];
-  }
+  });
 }
 
 void SkinTracker::leave_room(std::span<const Vec3f> positions, TrackingScratch& s, std::span<float> room,

@@ -13,6 +13,7 @@
 #include <sinew/tracking/field_neighbours.h>
 #include <sinew/tracking/fold_plane.h>
 #include <sinew/tracking/mean_value_rings.h>
+#include <sinew/tracking/palm_shares.h>
 #include <sinew/tracking/twist_view.h>
 
 namespace sinew {
@@ -55,6 +56,7 @@ struct TrackingScratch {
   std::vector<PosedField> posed;
   std::vector<Eigen::Affine3f> transforms;  ///< per field
   std::vector<Eigen::Matrix3f> turns;       ///< per transform, its linear part
+  std::vector<float> turn_sizes;            ///< their norms
   std::vector<Vec3f> centers;               ///< per field, of its part
   std::vector<Vec3f> joints;                ///< per joint of the set
   std::vector<FoldPlane> planes;            ///< per joint of the set
@@ -66,14 +68,16 @@ struct TrackingScratch {
   std::vector<std::uint32_t> work;             ///< active vertices, block by block
   std::vector<std::array<Vec3f, 2>> segments;  ///< all fields' bones
   std::vector<Vec3f> start, now, next, gradient, inwards;
-  std::vector<Vec3f> out, bone;                 ///< outward normal and nearest point of the own bone
-  std::vector<std::uint8_t> warm, next_warm;    ///< per block, 1: some vertex has a beta
+  std::vector<Vec3f> out, bone;               ///< outward normal and nearest point of the own bone
+  std::vector<std::uint8_t> warm, next_warm;  ///< per block, 1: some vertex has a beta
+  std::vector<Vec3f> carried;            ///< per ring entry, its triangle's carried normal over its square
+  std::vector<std::uint8_t> is_carried;  ///< 1: those of its ring are known
   std::vector<std::uint8_t> going, next_going;  ///< 1: the last sweep of untangling moved it
-  std::vector<std::uint8_t> stirs, next_stirs;  ///< per block, 1: it moved some vertex
+  std::vector<std::uint8_t> stirs, next_stirs;  ///< per block, 1: something moves some vertex
   std::vector<float> error, target, beta, next_beta;
   std::vector<float> held;             ///< share of the steps to the iso-value that are not taken
   std::vector<std::uint64_t> present;  ///< bits of the block's fields that a vertex has to do with
-  std::vector<float> slides;           ///< per neighbour entry
+  std::vector<float> slides;           ///< per neighbour entry, once it is asked for
   std::vector<float> free;             ///< 1 where there is room for skin to swell, 0 at contacts
   std::vector<TrackMark> state;
   std::vector<TrackMark> marks;
@@ -83,10 +87,11 @@ struct TrackingScratch {
 /// History-free tracking (Vaillant et al. 2012, §5; Vaillant 2015, §4.6.2): brings vertices that a geometric
 /// skin has moved back to the iso-value they had at rest, and stops them where two parts of the body meet.
 ///
-/// Beyond the papers, every vertex has its own field, that of the bone that moves it most. It is on its own
-/// side of a contact while its own field is the stronger one; where fields overlap at rest already, by as
-/// much less. A vertex that the skin sent across comes back along ∇(f_own − f_other), but never away from its
-/// own bone. Neighbouring vertices move coherently: what a field cannot tell, the surface knows.
+/// Beyond the papers, every vertex has its own field, that of the bone that moves it most (palm_shares.h: in
+/// a palm the mean of its bones'). It is on its own side of a contact while its own field is the stronger
+/// one; where fields overlap at rest already, by as much less. A vertex that the skin sent across comes back
+/// along ∇(f_own − f_other), but never away from its own bone. Neighbouring vertices move coherently: what a
+/// field cannot tell, the surface knows.
 class SkinTracker {
  public:
   /// `own` names each vertex's own field, -1: not tracked; so are vertices where no field is. `weights` say
@@ -134,7 +139,11 @@ class SkinTracker {
             near_block_starts_[block + 1] - near_block_starts_[block]};
   }
   /// Whether few joints are between two fields.
-  bool kin(std::int32_t a, std::int32_t b) const;
+  bool are_kin(std::size_t a, std::size_t b) const { return kin_[a * fields_->fields.size() + b] != 0; }
+  /// Whether two bones are of the same palm. They do not meet each other.
+  bool are_one_palm(std::size_t a, std::size_t b) const {
+    return palm_of_[a] >= 0 && palm_of_[a] == palm_of_[b];
+  }
   std::span<const Segment> segments_of(const std::vector<Segment>& all, std::size_t field) const {
     return {all.data() + segment_starts_[field], segment_starts_[field + 1] - segment_starts_[field]};
   }
@@ -157,13 +166,15 @@ class SkinTracker {
   std::vector<Vec3f> rest_height_;  // over the mean value of the ring
   FieldNeighbours neighbours_;
   TwistShares twist_shares_;
+  PalmShares palm_shares_;
   std::vector<Vec3f> child_bones_;  // per joint of the set, at rest
   SkinWeights weights_;
   std::size_t turn_count_ = 0;      // transforms of a frame
   std::vector<Vec3f> rest_center_;  // per field
   std::vector<Segment> rest_segments_;
   std::vector<std::uint32_t> segment_starts_{0};  // per field
-  std::vector<std::int32_t> parent_;              // per field; -1: none
+  std::vector<std::uint8_t> kin_;                 // per pair of fields
+  std::vector<std::int32_t> palm_of_;             // per field; -1: of none
   std::vector<float> skin_edge_;                  // per field, mean length of its skin's edges
 };
 

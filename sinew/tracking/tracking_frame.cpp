@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include <sinew/geometry/segment.h>
+#include <sinew/implicit/covered_points.h>
 #include <sinew/tracking/gradients.h>
 
 namespace sinew {
@@ -71,6 +72,7 @@ constexpr float kFelt = 0.35f;
 // What a stranger's long edges add to the gap, times the square of these in own support radii.
 constexpr float kCoarseGap = 0.18f;
 constexpr float kClear = 0.35f;  // own field less another's from which on they are not in contact
+constexpr float kNotAsked = -1;  // of what is not known yet whether it slides
 constexpr float kNoGradient = 1e-6f;
 constexpr float kLeastBeta = 1e-3f;
 
@@ -101,11 +103,13 @@ SkinTracker::Frame::Frame(const SkinTracker& tracker, TrackingScratch& scratch)
 
 void SkinTracker::Frame::find_twists(std::size_t b) const {
   for (std::size_t i = b * kBlock; i < std::min((b + 1) * kBlock, t_.tracked_); ++i) {
-    bool turned = false;
-    for (std::uint32_t e = t_.twist_shares_.starts[i]; e < t_.twist_shares_.starts[i + 1]; ++e) {
+    const std::uint32_t first = t_.twist_shares_.starts[i], last = t_.twist_shares_.starts[i + 1];
+    bool twists = false, turned = false;
+    for (std::uint32_t e = first; e < last; ++e)
+      twists = twists || s_.twists[t_.twist_shares_.entries[e].joint].share > 0;
+    for (std::uint32_t e = first; twists && e < last; ++e) {
       const TwistShare& share = t_.twist_shares_.entries[e];
-      const JointTwist& twist = s_.twists[share.joint];
-      s_.seen[e] = twist.share > 0 ? seen_turn(twist, share) : TwistTurn();
+      s_.seen[e] = seen_turn(s_.twists[share.joint], share);
       turned = turned || s_.seen[e].sine != 0 || s_.seen[e].cosine != 1;
     }
     s_.turned[i] = turned;
@@ -127,23 +131,32 @@ void SkinTracker::Frame::find_fields(std::size_t b) const {
     }
   }
   low.array() -= margin, high.array() += margin;
+  // A palm's mean is composed in place of the own field, which need not reach as far.
+  const bool has_palm =
+      !t_.unions_only_ && begin < end && t_.palm_shares_.starts[begin] != t_.palm_shares_.starts[end];
+  const auto is_own = [&](std::size_t f) {
+    return std::find(t_.own_.begin() + static_cast<std::ptrdiff_t>(begin),
+                     t_.own_.begin() + static_cast<std::ptrdiff_t>(end),
+                     f) != t_.own_.begin() + static_cast<std::ptrdiff_t>(end);
+  };
   block.field_count = 0;
   for (std::size_t f = 0; f < s_.posed.size() && block.field_count < block.fields.size(); ++f)
-    if (reaches(s_.posed[f], low, high)) block.fields[block.field_count++] = static_cast<std::uint16_t>(f);
+    if (reaches(s_.posed[f], low, high) || (has_palm && is_own(f)))
+      block.fields[block.field_count++] = static_cast<std::uint16_t>(f);
   if (!t_.unions_only_) t_.fields_->tree.prune({block.fields.data(), block.field_count}, block.steps);
 }
 
-void SkinTracker::Frame::start(std::size_t b) const {
+void SkinTracker::Frame::start(std::size_t b, int times) const {
   const std::size_t begin = b * kBlock, end = std::min(begin + kBlock, t_.tracked_);
   TrackingScratch::Block& block = s_.blocks[b];
   find_twists(b);
   find_fields(b);
+  find_present(b);
   block.active = 0;
   for (std::size_t i = begin; i < end; ++i) {
     s_.state[i] = TrackMark::still;
     s_.beta[i] = s_.next_beta[i] = s_.held[i] = 0;
-    find_sliding(i);
-    s_.present[i] = present_fields(block, i, s_.now[i]);
+    forget_sliding(i);
     const Probe p = probe(block, i, s_.now[i]);
     s_.target[i] = swollen_target(i, p);
     // What nobody sees is not worth the work; less than that is taken off everywhere, so that nothing pops.
@@ -156,11 +169,12 @@ void SkinTracker::Frame::start(std::size_t b) const {
         (std::abs(s_.error[i]) <= tolerance_ && p.nearest.side >= 0))
       continue;
     s_.work[begin + block.active++] = static_cast<std::uint32_t>(i);
+    project(block, i, times, p);
   }
 }
 
 void SkinTracker::Frame::aim(std::size_t i, const TrackingScratch::Block& block) const {
-  find_sliding(i);
+  forget_sliding(i);
   s_.present[i] = present_fields(block, i, s_.start[i]);
   s_.target[i] = swollen_target(i, probe(block, i, s_.start[i]));
   s_.present[i] = present_fields(block, i, s_.now[i]);
@@ -259,12 +273,12 @@ float SkinTracker::Frame::folded(std::size_t i, const Probe& p) const {
 void SkinTracker::Frame::find_touch(std::size_t b, bool bones_have_moved) const {
   const std::size_t begin = b * kBlock, end = std::min(begin + kBlock, t_.tracked_);
   find_fields(b);
+  find_present(b);
   const TrackingScratch::Block& block = s_.blocks[b];
   for (std::size_t i = begin; i < end; ++i) {
     s_.next_beta[i] = 0;
-    s_.present[i] = present_fields(block, i, s_.now[i]);
     if (std::popcount(s_.present[i]) < 2 || !s_.posed[t_.own_[i]].usable) continue;
-    if (bones_have_moved) find_sliding(i);
+    if (bones_have_moved) forget_sliding(i);
     s_.next_beta[i] = touch(block, i);
   }
 }
@@ -272,13 +286,13 @@ void SkinTracker::Frame::find_touch(std::size_t b, bool bones_have_moved) const 
 float SkinTracker::Frame::touch(const TrackingScratch::Block& block, std::size_t i) const {
   const std::uint16_t own = t_.own_[i];
   const Vec3f& at = s_.now[i];
-  const FieldSample mine = sample(i, own, at);
+  const FieldSample mine = own_sample(i, at);
   float most = 0, pressed = 0, all = mine.value;
   const FieldNeighbour* const entries = t_.neighbours_.entries.data();
   const FieldNeighbour* const last = entries + t_.neighbours_.starts[i + 1];
   for (std::uint64_t left = s_.present[i]; left != 0; left &= left - 1) {
     const std::uint16_t field = block.fields[static_cast<std::size_t>(std::countr_zero(left))];
-    if (field == own) continue;
+    if (field == own || t_.are_one_palm(own, field)) continue;
     const FieldSample other = sample(i, field, at);
     if (!(other.value > 0)) continue;
     float apart = mine.value - other.value;
@@ -286,8 +300,8 @@ float SkinTracker::Frame::touch(const TrackingScratch::Block& block, std::size_t
     while (neighbour != last && neighbour->field != field) ++neighbour;
     float meets, firm = 0;
     if (neighbour != last) {
-      const float slides = s_.slides[static_cast<std::size_t>(neighbour - entries)];
-      const Contact contact = meet_neighbour(i, *neighbour, slides, mine, other, at);
+      const Contact contact =
+          meet_neighbour(i, static_cast<std::uint32_t>(neighbour - entries), mine, other, at);
       meets = contact.meets, apart = contact.apart, firm = contact.firm;
       all = std::max(all, neighbour->damping * other.value);
     } else {
@@ -308,30 +322,33 @@ void SkinTracker::Frame::project(std::size_t b, int times) const {
   const TrackingScratch::Block& block = s_.blocks[b];
   for (std::size_t k = 0; k < block.active; ++k) {
     const std::size_t i = s_.work[b * kBlock + k];
-    Vec3f x = s_.now[i];
-    Probe p = probe(block, i, x);
-    if (p.nearest.side < 0) {
-      // The deeper it was, the more it is smoothed, and a touch not at all: nothing pops.
-      s_.beta[i] = std::max(s_.beta[i], smooth_step(0, kDeepContact, -p.nearest.side));
-      s_.held[i] = std::max(s_.held[i], smooth_step(0, kHeld, -p.nearest.side));
-      bring_back(block, i, x, p);
-      s_.state[i] = TrackMark::returned;
-    }
-    // What has been brought back from afar stays at the contact. From there its iso-value could be
-    // anywhere.
-    const int steps = s_.held[i] >= 1 ? 0 : times;
-    for (int step = 0; step < steps && std::abs(p.all.value - s_.target[i]) > tolerance_; ++step) {
-      if (!(p.all.gradient.squaredNorm() > kNoGradient * kNoGradient)) break;
-      if (!newton_step(block, i, x, p)) {
-        if (s_.state[i] != TrackMark::returned) s_.state[i] = TrackMark::contact;
-        s_.beta[i] = std::max(s_.beta[i], smooth_step(0, kDeepContact, std::abs(p.all.value - s_.target[i])));
-        break;
-      }
-      if (s_.state[i] == TrackMark::still) s_.state[i] = TrackMark::moved;
-    }
-    s_.now[i] = x;
-    note(i, p);
+    project(block, i, times, probe(block, i, s_.now[i]));
   }
+}
+
+void SkinTracker::Frame::project(const TrackingScratch::Block& block, std::size_t i, int times,
+                                 Probe p) const {
+  Vec3f x = s_.now[i];
+  if (p.nearest.side < 0) {
+    // The deeper it was, the more it is smoothed, and a touch not at all: nothing pops.
+    s_.beta[i] = std::max(s_.beta[i], smooth_step(0, kDeepContact, -p.nearest.side));
+    s_.held[i] = std::max(s_.held[i], smooth_step(0, kHeld, -p.nearest.side));
+    bring_back(block, i, x, p);
+    s_.state[i] = TrackMark::returned;
+  }
+  // What has been brought back from afar stays at the contact. From there its iso-value could be anywhere.
+  const int steps = s_.held[i] >= 1 ? 0 : times;
+  for (int step = 0; step < steps && std::abs(p.all.value - s_.target[i]) > tolerance_; ++step) {
+    if (!(p.all.gradient.squaredNorm() > kNoGradient * kNoGradient)) break;
+    if (!newton_step(block, i, x, p)) {
+      if (s_.state[i] != TrackMark::returned) s_.state[i] = TrackMark::contact;
+      s_.beta[i] = std::max(s_.beta[i], smooth_step(0, kDeepContact, std::abs(p.all.value - s_.target[i])));
+      break;
+    }
+    if (s_.state[i] == TrackMark::still) s_.state[i] = TrackMark::moved;
+  }
+  s_.now[i] = x;
+  note(i, p);
 }
 
 void SkinTracker::Frame::relax(std::size_t b) const {
@@ -360,9 +377,8 @@ void SkinTracker::Frame::restrain(std::size_t b) const {
 
 void SkinTracker::Frame::untangle(std::size_t b, bool first) const {
   const TrackingScratch::Block& block = s_.blocks[b];
-  const auto near = t_.near_blocks(b);
   s_.next_stirs[b] = 0;
-  if (!first && std::none_of(near.begin(), near.end(), [&](std::uint32_t n) { return s_.stirs[n] != 0; })) {
+  if (!first && !any_near(s_.stirs, b)) {
     const auto begin = s_.next_going.begin() + static_cast<std::ptrdiff_t>(b * kBlock);
     std::fill(begin, begin + static_cast<std::ptrdiff_t>(std::min(kBlock, t_.tracked_ - b * kBlock)),
               std::uint8_t{0});
@@ -400,9 +416,8 @@ void SkinTracker::Frame::take_next(std::size_t b) const {
 }
 
 void SkinTracker::Frame::diffuse(std::size_t b) const {
-  const auto near = t_.near_blocks(b);
   s_.next_warm[b] = 0;
-  if (std::none_of(near.begin(), near.end(), [&](std::uint32_t n) { return s_.warm[n] != 0; })) return;
+  if (!any_near(s_.warm, b)) return;
   for (std::size_t i = b * kBlock; i < std::min((b + 1) * kBlock, t_.tracked_); ++i) {
     float sum = s_.beta[i];
     const auto ring = t_.rings_[i];
@@ -419,15 +434,27 @@ void SkinTracker::Frame::find_warm(std::size_t b) const {
     if (s_.beta[i] > 0) s_.warm[b] = 1;
 }
 
+void SkinTracker::Frame::find_stirred(std::size_t b) const {
+  s_.stirs[b] = 0;
+  for (std::size_t i = b * kBlock; i < std::min((b + 1) * kBlock, t_.tracked_); ++i)
+    if (stirred(i)) s_.stirs[b] = 1;
+}
+
+bool SkinTracker::Frame::any_near(std::span<const std::uint8_t> blocks, std::size_t b) const {
+  const auto near = t_.near_blocks(b);
+  return std::any_of(near.begin(), near.end(), [&](std::uint32_t n) { return blocks[n] != 0; });
+}
+
 void SkinTracker::Frame::widen(std::size_t b, bool all_slides) const {
   TrackingScratch::Block& block = s_.blocks[b];
+  const bool stirred_nearby = any_near(s_.stirs, b);
   block.active = 0;
   for (std::size_t i = b * kBlock; i < std::min((b + 1) * kBlock, t_.tracked_); ++i) {
     s_.held[i] = std::max(s_.held[i], std::min(s_.beta[i] / kSmoothed, 1.0f));
-    s_.going[i] = s_.next_going[i] = 0;
+    s_.going[i] = s_.next_going[i] = s_.is_carried[i] = 0;
     if (!std::isfinite(s_.now[i].sum())) continue;
-    const bool flipped = t_.options_.untangling > 0 && (all_slides || may_be_flipped(i)) &&
-                         t_.mean_values_.valid[i] && smallest_area(i) < kThinTriangle;
+    const bool flipped = t_.options_.untangling > 0 && (all_slides || may_be_flipped(i, stirred_nearby)) &&
+                         t_.mean_values_.valid[i] && is_flipped(i);
     if (flipped) s_.going[i] = 1;
     if (flipped || stirred(i)) s_.work[b * kBlock + block.active++] = static_cast<std::uint32_t>(i);
   }
@@ -481,18 +508,44 @@ void SkinTracker::Frame::note(std::size_t i, const Probe& p) const {
   s_.free[i] = room_at(p);
 }
 
-void SkinTracker::Frame::find_sliding(std::size_t i) const {
+void SkinTracker::Frame::forget_sliding(std::size_t i) const {
   const Eigen::Affine3f& own = s_.transforms[t_.own_[i]];
-  const Vec3f out = own.linear() * t_.rest_out_[i];
-  const Vec3f bone = own * t_.rest_bone_[i];
-  s_.out[i] = out, s_.bone[i] = bone;
-  for (std::uint32_t e = t_.neighbours_.starts[i]; e < t_.neighbours_.starts[i + 1]; ++e) {
-    const FieldNeighbour& neighbour = t_.neighbours_.entries[e];
-    const Vec3f way = s_.centers[neighbour.field] - bone;
-    const float lengths = way.norm() * out.norm();
-    const float facing = lengths > 0 ? out.dot(way) / lengths : 0.0f;
-    s_.slides[e] = std::max(neighbour.nearness * (1 - smooth_step(kFacesAway, kFaces, facing)),
-                            (1 - neighbour.nearness) * (1 - faced(i, neighbour.field)));
+  s_.out[i] = own.linear() * t_.rest_out_[i];
+  s_.bone[i] = own * t_.rest_bone_[i];
+  for (std::uint32_t e = t_.neighbours_.starts[i]; e < t_.neighbours_.starts[i + 1]; ++e)
+    s_.slides[e] = kNotAsked;
+}
+
+float SkinTracker::Frame::slides_over(std::size_t i, std::uint32_t e) const {
+  if (s_.slides[e] != kNotAsked) return s_.slides[e];
+  const FieldNeighbour& neighbour = t_.neighbours_.entries[e];
+  const Vec3f way = s_.centers[neighbour.field] - s_.bone[i];
+  const float lengths = way.norm() * s_.out[i].norm();
+  const float facing = lengths > 0 ? s_.out[i].dot(way) / lengths : 0.0f;
+  float slides = neighbour.nearness * (1 - smooth_step(kFacesAway, kFaces, facing));
+  if (neighbour.nearness < 1)
+    slides = std::max(slides, (1 - neighbour.nearness) * (1 - faced(i, neighbour.field)));
+  return s_.slides[e] = slides;
+}
+
+void SkinTracker::Frame::find_present(std::size_t b) const {
+  static_assert(kBlock == PointBlock::kSize);
+  const std::size_t begin = b * kBlock, end = std::min(begin + kBlock, t_.tracked_);
+  const TrackingScratch::Block& block = s_.blocks[b];
+  PointBlock points;
+  for (std::size_t i = begin; i < end; ++i) {
+    if (!s_.turned[i]) points.set(i - begin, s_.now[i]);
+    s_.present[i] = s_.turned[i] ? present_fields(block, i, s_.now[i]) : 0;
+  }
+  for (std::size_t k = 0; k < block.field_count; ++k) {
+    const PosedField& field = s_.posed[block.fields[k]];
+    if (field.muscle_count != 0) {
+      for (std::size_t i = begin; i < end; ++i)
+        if (!s_.turned[i] && field.covers(s_.now[i])) s_.present[i] |= std::uint64_t{1} << k;
+      continue;
+    }
+    for (std::uint64_t left = covered_points(field, points); left != 0; left &= left - 1)
+      s_.present[begin + static_cast<std::size_t>(std::countr_zero(left))] |= std::uint64_t{1} << k;
   }
 }
 
@@ -538,7 +591,7 @@ SkinTracker::Probe SkinTracker::Frame::probe_with(const TrackingScratch::Block& 
   const std::uint16_t own = t_.own_[i];
   std::array<FieldSample, kUnions ? 1 : CompositionTree::kMostLeaves> samples;
   Probe result;
-  if (s_.posed[own].usable) result.own = sample(i, own, at);
+  if (s_.posed[own].usable) result.own = own_sample(i, at);
   result.all = result.own;
   const FieldNeighbour* const first = t_.neighbours_.entries.data();
   const FieldNeighbour* neighbour = first + t_.neighbours_.starts[i];
@@ -549,10 +602,12 @@ SkinTracker::Probe SkinTracker::Frame::probe_with(const TrackingScratch::Block& 
     FieldSample other = field == own ? result.own : sample(i, field, at);
     if (field != own && other.value > 0) {
       while (neighbour != last && neighbour->field < field) ++neighbour;
+      const bool is_neighbour = neighbour != last && neighbour->field == field;
       Contact contact;
-      if (neighbour != last && neighbour->field == field) {
-        contact = meet_neighbour(i, *neighbour, s_.slides[static_cast<std::size_t>(neighbour - first)],
-                                 result.own, other, at);
+      if (t_.are_one_palm(own, field)) {
+        other = {};
+      } else if (is_neighbour) {
+        contact = meet_neighbour(i, static_cast<std::uint32_t>(neighbour - first), result.own, other, at);
         other.value *= neighbour->damping, other.gradient *= neighbour->damping;
       } else {
         contact.apart = result.own.value - other.value;
@@ -580,6 +635,9 @@ SkinTracker::Probe SkinTracker::Frame::probe_with(const TrackingScratch::Block& 
   }
   if constexpr (!kUnions) {
     if (block.field_count == 0) return result;
+    if (!t_.palm_shares_[i].empty())
+      for (std::size_t k = 0; k < block.field_count; ++k)
+        if (block.fields[k] == own) samples[k] = result.own;
     for (std::size_t k = 0; k + 1 < block.field_count; ++k) {
       const CompositionTree::Step& step = block.steps[k];
       samples[step.target] = combine(*step.operation, samples[step.target], samples[step.other]);
@@ -595,7 +653,7 @@ float SkinTracker::Frame::stranger_gap(std::size_t own, std::size_t field) const
 }
 
 float SkinTracker::Frame::faced(std::size_t i, std::size_t field) const {
-  if (!t_.kin(t_.own_[i], static_cast<std::int32_t>(field))) return 1;
+  if (!t_.are_kin(t_.own_[i], field)) return 1;
   const std::span<const Segment> rest = t_.segments_of(t_.rest_segments_, field);
   const float near = 1 - smooth_step(kNear, kFar, way_to(rest, t_.rest_[i]).norm() / radius(field));
   if (near == 0) return 1;
@@ -605,15 +663,17 @@ float SkinTracker::Frame::faced(std::size_t i, std::size_t field) const {
   return 1 - near * (1 - smooth_step(kAway, kTowards, s_.out[i].dot(way) / lengths));
 }
 
-SkinTracker::Contact SkinTracker::Frame::meet_neighbour(std::size_t i, const FieldNeighbour& neighbour,
-                                                        float slides, const FieldSample& own,
-                                                        const FieldSample& other, const Vec3f& at) const {
+SkinTracker::Contact SkinTracker::Frame::meet_neighbour(std::size_t i, std::uint32_t entry,
+                                                        const FieldSample& own, const FieldSample& other,
+                                                        const Vec3f& at) const {
+  const FieldNeighbour& neighbour = t_.neighbours_.entries[entry];
   Contact contact;
   contact.rival = neighbour.damping * other.gradient;
   contact.back = own.gradient - contact.rival;
-  contact.meets = 1 - slides;
   contact.side = contact.apart = own.value - other.value;
   if (contact.side > kClear) return contact;
+  float slides = slides_over(i, entry);
+  contact.meets = 1 - slides;
   float rest_side = neighbour.rest_side;
   float gap = gap_;
   if (neighbour.joint >= 0) {
@@ -640,7 +700,7 @@ SkinTracker::Contact SkinTracker::Frame::meet_neighbour(std::size_t i, const Fie
   const float cosine = gradient_cosine(own.gradient, other.gradient);
   const float shift = kShift + kShiftAlong * neighbour.nearness * smooth_step(0.7f, 0.97f, cosine);
   float allowed = std::min(rest_side - shift, gap);
-  const float folds = std::max(0.0f, opposition(own.gradient, other.gradient) - neighbour.rest_opposition);
+  const float folds = std::max(0.0f, opposition(cosine) - neighbour.rest_opposition);
   allowed += folds * (gap - allowed);
   // What overlaps at rest may overlap as much where it slides. Cubed: skin that just begins to turn away
   // still meets it.
@@ -734,29 +794,49 @@ Vec3f SkinTracker::Frame::coherent(std::size_t i, float share) const {
   return mean + apart;
 }
 
-float SkinTracker::Frame::smallest_area(std::size_t i) const {
-  const Eigen::Matrix3f own = blended_linear(i);
-  const float least =
-      smallest_area(i, [&](std::uint32_t, std::uint32_t) -> const Eigen::Matrix3f& { return own; });
-  if (least > kSurelyOpen) return least;
-  return smallest_area(i, [&](std::uint32_t a, std::uint32_t b) {
-    return Eigen::Matrix3f((own + blended_linear(a) + blended_linear(b)) / 3);
-  });
+bool SkinTracker::Frame::is_flipped(std::size_t i) const {
+  // By its own joints alone, which is quick. Where they leave doubt, by those of all corners.
+  const auto ring = t_.rings_[i];
+  const Eigen::Matrix3f turn = blended_linear(i);
+  Vec3f before = s_.now[ring.back()] - s_.now[i],
+        turned_before = turn * (t_.rest_[ring.back()] - t_.rest_[i]);
+  for (const std::uint32_t n : ring) {
+    const Vec3f edge = s_.now[n] - s_.now[i], turned_edge = turn * (t_.rest_[n] - t_.rest_[i]);
+    const Vec3f carried = turned_before.cross(turned_edge);
+    if (before.cross(edge).dot(carried) < kSurelyOpen * carried.squaredNorm())
+      return smallest_area(i) < kThinTriangle;
+    before = edge, turned_before = turned_edge;
+  }
+  return false;
 }
 
-template <typename TurnOf>
-float SkinTracker::Frame::smallest_area(std::size_t i, const TurnOf& turn_of) const {
+void SkinTracker::Frame::carry_triangles(std::size_t i) const {
   const auto ring = t_.rings_[i];
-  float least = 1;
-  std::uint32_t last = ring.back();
-  Vec3f before = s_.now[last] - s_.now[i], rest_before = t_.rest_[last] - t_.rest_[i];
-  for (const std::uint32_t n : ring) {
-    const Vec3f edge = s_.now[n] - s_.now[i], rest_edge = t_.rest_[n] - t_.rest_[i];
-    const Eigen::Matrix3f& turn = turn_of(last, n);
+  const Eigen::Matrix3f own = blended_linear(i);
+  Eigen::Matrix3f turn_before = blended_linear(ring.back());
+  Vec3f rest_before = t_.rest_[ring.back()] - t_.rest_[i];
+  for (std::size_t k = 0; k < ring.size(); ++k) {
+    const Eigen::Matrix3f turn_here = blended_linear(ring[k]), turn = (own + turn_before + turn_here) / 3;
+    const Vec3f rest_edge = t_.rest_[ring[k]] - t_.rest_[i];
     const Vec3f carried = (turn * rest_before).cross(turn * rest_edge);
     const float size = carried.squaredNorm();
-    if (size > 0) least = std::min(least, before.cross(edge).dot(carried) / size);
-    before = edge, rest_before = rest_edge, last = n;
+    s_.carried[t_.rings_.starts[i] + k] = size > 0 ? Vec3f(carried / size) : Vec3f(Vec3f::Zero());
+    turn_before = turn_here, rest_before = rest_edge;
+  }
+  s_.is_carried[i] = 1;
+}
+
+float SkinTracker::Frame::smallest_area(std::size_t i) const {
+  if (!s_.is_carried[i]) carry_triangles(i);
+  const auto ring = t_.rings_[i];
+  const Vec3f* carried = s_.carried.data() + t_.rings_.starts[i];
+  float least = 1;
+  Vec3f before = s_.now[ring.back()] - s_.now[i];
+  for (std::size_t k = 0; k < ring.size(); ++k) {
+    const Vec3f edge = s_.now[ring[k]] - s_.now[i];
+    // Those without an area have no side, either.
+    if (carried[k] != Vec3f::Zero()) least = std::min(least, before.cross(edge).dot(carried[k]));
+    before = edge;
   }
   return least;
 }
@@ -768,13 +848,14 @@ Eigen::Matrix3f SkinTracker::Frame::blended_linear(std::size_t i) const {
   return sum;
 }
 
-bool SkinTracker::Frame::may_be_flipped(std::size_t i) const {
-  for (const std::uint32_t n : t_.rings_[i])
-    if (n < t_.tracked_ && stirred(n)) return true;
+bool SkinTracker::Frame::may_be_flipped(std::size_t i, bool stirred_nearby) const {
+  if (stirred_nearby)
+    for (const std::uint32_t n : t_.rings_[i])
+      if (n < t_.tracked_ && stirred(n)) return true;
   const auto joints = t_.weights_.row_joints(i);
   if (joints.size() < 2) return false;
-  const Eigen::Matrix3f &a = s_.turns[joints[0]], &b = s_.turns[joints[1]];
-  return a.cwiseProduct(b).sum() < kTurned * a.norm() * b.norm();
+  const std::uint32_t a = joints[0], b = joints[1];
+  return s_.turns[a].cwiseProduct(s_.turns[b]).sum() < kTurned * s_.turn_sizes[a] * s_.turn_sizes[b];
 }
 
 bool SkinTracker::Frame::stirred(std::size_t i) const {

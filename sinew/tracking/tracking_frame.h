@@ -39,8 +39,8 @@ class SkinTracker::Frame {
   /// Finds the fields that reach a block.
   void find_fields(std::size_t b) const;
 
-  /// Finds them, and the block's vertices that have something to do.
-  void start(std::size_t b) const;
+  /// Finds them, and the block's vertices that have something to do, and projects these a first time.
+  void start(std::size_t b, int times) const;
 
   /// Finds the value that a vertex is to go to, from where a geometric skin puts it (`start`).
   void aim(std::size_t i, const TrackingScratch::Block& block) const;
@@ -77,6 +77,9 @@ class SkinTracker::Frame {
   /// Says which blocks have some β.
   void find_warm(std::size_t b) const;
 
+  /// Says which blocks have skin that stirs. Comes before widen().
+  void find_stirred(std::size_t b) const;
+
   /// Makes the vertices that β reached active, too, and those of flipped triangles; of all of them when all
   /// skin slides. What is smoothed stays where that puts it: it has no iso-value in a contact.
   void widen(std::size_t b, bool all_slides = false) const;
@@ -93,6 +96,9 @@ class SkinTracker::Frame {
   void smooth(std::size_t b) const;
 
  private:
+  /// `p` is the probe of where it is.
+  void project(const TrackingScratch::Block& block, std::size_t i, int times, Probe p) const;
+
   /// The gap between skin of one part and another part that has nothing to do with it: wider where the
   /// other's edges are long, for such skin bridges what its field has below it.
   float stranger_gap(std::size_t own, std::size_t field) const;
@@ -104,9 +110,14 @@ class SkinTracker::Frame {
   /// 1 where there is room for skin to swell, 0 at a contact.
   float room_at(const Probe& p) const;
 
-  /// How far each neighbour's field just slides over the vertex: skin that does not face it does not meet it.
-  /// By the part's place, not by its gradient, which turns round behind its bone.
-  void find_sliding(std::size_t i) const;
+  /// Finds where the vertex's bone is and its skin faces; what slides over it is asked when it is met.
+  void forget_sliding(std::size_t i) const;
+  /// How far the field of a neighbour's entry just slides over the vertex: skin that does not face it does
+  /// not meet it. By the part's place, not by its gradient, which turns round behind its bone.
+  float slides_over(std::size_t i, std::uint32_t entry) const;
+
+  /// Finds what is present at all vertices of a block.
+  void find_present(std::size_t b) const;
 
   /// Which of a block's fields are not zero at a vertex: of the others it hears nothing until it is asked
   /// again.
@@ -120,6 +131,11 @@ class SkinTracker::Frame {
     return s_.turned[i] ? turned_sample(i, field, at) : s_.posed[field].sample(at);
   }
   FieldSample turned_sample(std::size_t i, std::size_t field, const Vec3f& at) const;
+  /// The vertex's own field.
+  FieldSample own_sample(std::size_t i, const Vec3f& at) const {
+    return sinew::own_sample(t_.own_[i], t_.palm_shares_[i],
+                             [&](std::size_t field) { return sample(i, field, at); });
+  }
 
   Probe probe(const TrackingScratch::Block& block, std::size_t i, const Vec3f& at) const;
 
@@ -130,9 +146,9 @@ class SkinTracker::Frame {
   /// all when its skin faces away from that bone. Then the part has come below it, as a thigh below the back.
   float faced(std::size_t i, std::size_t field) const;
 
-  /// The contact with a field that the vertex has to do with at rest.
-  Contact meet_neighbour(std::size_t i, const FieldNeighbour& neighbour, float slides, const FieldSample& own,
-                         const FieldSample& other, const Vec3f& at) const;
+  /// The contact with the field of a neighbour's entry, which the vertex has to do with at rest.
+  Contact meet_neighbour(std::size_t i, std::uint32_t entry, const FieldSample& own, const FieldSample& other,
+                         const Vec3f& at) const;
 
   /// How far skin is inside of flesh: 0 on the outside, 1 in a fold.
   float sunk(std::size_t i, const Probe& p) const;
@@ -175,17 +191,22 @@ class SkinTracker::Frame {
   /// neighbours disagree one of them is wrong.
   Vec3f coherent(std::size_t i, float share) const;
 
+  /// Whether one of the triangles round a vertex is flipped, or nearly.
+  bool is_flipped(std::size_t i) const;
+  /// Finds where the joints of their three corners carry the triangles round a vertex.
+  void carry_triangles(std::size_t i) const;
   /// Of the triangles round a vertex, the least area over that at rest; negative when it is flipped against
-  /// where the joints of its three corners carry it.
+  /// where it is carried.
   float smallest_area(std::size_t i) const;
-  template <typename TurnOf>
-  float smallest_area(std::size_t i, const TurnOf& turn_of) const;
 
   Eigen::Matrix3f blended_linear(std::size_t i) const;
 
   /// Whether the two joints that move a vertex most have turned against each other by so much that its
-  /// triangles may be flipped, or skin beside it has moved.
-  bool may_be_flipped(std::size_t i) const;
+  /// triangles may be flipped, or skin beside it has moved. None has where nothing stirs nearby.
+  bool may_be_flipped(std::size_t i, bool stirred_nearby) const;
+
+  /// Whether some block that has to do with this one is marked.
+  bool any_near(std::span<const std::uint8_t> blocks, std::size_t b) const;
 
   /// Whether the last sweep of untangling moved the vertex or one beside it.
   bool goes_on_round(std::size_t i) const;

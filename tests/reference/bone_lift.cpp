@@ -16,6 +16,7 @@ namespace {
 // These have the names and values of those of BoneLift, and the same meaning.
 constexpr int kRounds = 6;
 constexpr int kSteps = 16;
+constexpr int kHalvings = 8;
 constexpr double kArrived = 0.001;
 constexpr double kLongestStep = 0.25;
 constexpr double kClearance = 0.5;
@@ -256,27 +257,56 @@ class Lifting {
     return ways;
   }
 
-  /// The longest of Newton's steps along a direction that a point of the group or its extremities has to go
-  /// from where all have gone `way` along it; and whether it is one of those that count as none.
-  struct Lack {
-    double length = 0;
-    bool arrived = true;
-  };
-  Lack lack(std::size_t g, const Vec3d& direction, double way) const {
-    Lack most;
-    const auto look_at = [&](std::uint32_t f, const std::vector<std::uint8_t>& meets) {
-      for (const LiftChains::Sample& sample : chains_.samples_of(f))
-        for (const std::size_t b : others(meets, sample)) {
-          const Value other = excess(f, b, place(sample) + way * direction);
-          if (!(other.value > 0)) continue;
-          const double slope = -other.gradient.dot(direction), longest = kLongestStep * radius(b);
-          const double length = slope > 0 ? std::min(other.value / slope, longest) : longest;
-          if (length > most.length) most = {length, length <= kArrived * radius(f)};
-        }
+  /// How far a direction leads from `way` on until a point of a bone is out of another field, by Newton's
+  /// method, then by bisection of the step that led out; `moved`: by more than what counts as nothing.
+  double way_out_of(std::size_t b, const LiftChains::Sample& sample, const Vec3d& direction, double way,
+                    double least, bool& moved) const {
+    const auto at = [&](double length) {
+      return excess(sample.field, b, place(sample) + length * direction);
     };
-    for (const std::uint32_t f : chains_.groups[g]) look_at(f, chains_.meets);
-    for (const std::uint32_t f : chains_.extremities[g]) look_at(f, chains_.meets_as_one);
-    return most;
+    const double arrived = kArrived * radius(sample.field);
+    double before = way;
+    for (int step = 0; step < kSteps; ++step) {
+      const Value other = at(way);
+      if (!(other.value > 0)) break;
+      before = way;
+      const double slope = -other.gradient.dot(direction), longest = kLongestStep * radius(b);
+      way += slope > 0 ? std::min(other.value / slope, longest) : longest;
+      if (!(way < least)) return way;
+      if (!(way - before > arrived)) break;
+      moved = true;
+    }
+    for (int half = 0; half < kHalvings && way - before > arrived; ++half) {
+      const double middle = (before + way) / 2;
+      if (at(middle).value > 0)
+        before = middle;
+      else
+        way = middle;
+    }
+    return way;
+  }
+
+  /// How far all of a group and its extremities go in a direction until none of their points is in anything;
+  /// infinite when that is not found, or not less than `least`. One point after the other, and again until
+  /// none moves.
+  double way_along(std::size_t g, const Vec3d& direction, double least) const {
+    double way = 0;
+    for (int sweep = 0; sweep < kSteps && way < least; ++sweep) {
+      bool moved = false;
+      for (std::size_t b = 0; b < lifts_.size(); ++b) {
+        const auto look_at = [&](std::uint32_t f, const std::vector<std::uint8_t>& meets) {
+          for (const LiftChains::Sample& sample : chains_.samples_of(f)) {
+            const std::vector<std::size_t> met = others(meets, sample);
+            if (std::find(met.begin(), met.end(), b) != met.end())
+              way = way_out_of(b, sample, direction, way, least, moved);
+          }
+        };
+        for (const std::uint32_t f : chains_.groups[g]) look_at(f, chains_.meets);
+        for (const std::uint32_t f : chains_.extremities[g]) look_at(f, chains_.meets_as_one);
+      }
+      if (!moved && way < least) return way;
+    }
+    return std::numeric_limits<double>::infinity();
   }
 
   /// The shortest way along which all of a group and its extremities get out together: of the 26 directions
@@ -289,14 +319,8 @@ class Lifting {
       const Vec3d neighbour(cell / 9 - 1, cell / 3 % 3 - 1, cell % 3 - 1);
       if (neighbour.isZero()) continue;
       const Vec3d direction = (frame * neighbour).normalized();
-      double way = 0;
-      bool arrived = false;
-      for (int step = 0; step < kSteps && way < least && !arrived; ++step) {
-        const Lack lacking = lack(g, direction, way);
-        way += lacking.length;
-        arrived = lacking.arrived;
-      }
-      if (arrived && way < least) least = way, shortest = way * direction;
+      const double way = way_along(g, direction, least);
+      if (way < least) least = way, shortest = way * direction;
     }
     return shortest;
   }

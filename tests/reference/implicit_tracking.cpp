@@ -12,6 +12,7 @@
 #include <sinew/geometry/one_rings.h>
 #include <sinew/tracking/field_neighbours.h>
 #include <sinew/tracking/mean_value_rings.h>
+#include <sinew/tracking/palm_shares.h>
 
 #include "tests/reference/implicit_fields.h"
 
@@ -269,6 +270,7 @@ struct RestVertex {
   Vec3d height = Vec3d::Zero();     // of the vertex over Σ Φ_j v_j
   std::vector<FieldNeighbour> neighbours;
   std::vector<double> follows;  // per joint: share of the vertex's weight that is below it
+  std::vector<double> palm;     // per field of its palm: share in its own field; -1: of others
 };
 
 /// What happens to a vertex in a frame.
@@ -334,6 +336,9 @@ class Tracking {
     const std::vector<Vec3f> positions = to_float(task_.rest);
     const FieldNeighbours neighbours =
         find_field_neighbours(fields_, posed, positions, task_.own, task_.weights);
+    const LiftChains chains =
+        make_lift_chains({positions, task_.triangles}, task_.own, fields_, transform_count());
+    const PalmShares palms = find_palm_shares(fields_, chains, task_.own, task_.weights);
     for (const float radius : neighbours.joint_radius)
       rest_joint_radius_.push_back(static_cast<double>(radius));
 
@@ -347,13 +352,24 @@ class Tracking {
       if (task_.own[v] < 0) continue;
       vertex.own = static_cast<std::size_t>(task_.own[v]);
       for (std::size_t j = 0; j < fields_.joints.size(); ++j) vertex.follows.push_back(weight_below(v, j));
-      const Sample all = compose(vertex, felt(vertex, all_fields(task_.rest[v]), all_of_it));
+      for (std::size_t f = 0; f < fields_.fields.size(); ++f)
+        vertex.palm.push_back(chains.share_palm(vertex.own, f) ? 0 : -1);
+      vertex.palm[vertex.own] = palms[v].empty() ? 1 : 0;
+      for (const PalmShare& part : palms[v]) vertex.palm[part.field] = static_cast<double>(part.share);
+      const std::vector<Sample> by_bones = all_fields(task_.rest[v]), samples = with_palm(vertex, by_bones);
+      for (FieldNeighbour& n : vertex.neighbours) {
+        n.rest_side += static_cast<float>(samples[vertex.own].value - by_bones[vertex.own].value);
+        if (!palms[v].empty())
+          n.rest_opposition =
+              static_cast<float>(opposition(samples[vertex.own].gradient, samples[n.field].gradient));
+      }
+      const Sample all = compose(vertex, felt(vertex, samples, all_of_it));
       across[v] = all.gradient.cast<float>();
       vertex.tracked = all.value > 0;
       if (!vertex.tracked) continue;
       vertex.iso = all.value;
       vertex.bone = nearest_bone_point(fields_.fields[vertex.own], Affine3d::Identity(), task_.rest[v]);
-      vertex.outwards = -field(vertex.own, task_.rest[v]).gradient;
+      vertex.outwards = -samples[vertex.own].gradient;
       // Where fields share the skin, each with its own small error, more is left alone.
       double shared = 0;
       for (const FieldNeighbour& n : vertex.neighbours)
@@ -526,6 +542,20 @@ class Tracking {
     return samples;
   }
 
+  /// A vertex of a palm has the mean of its bones' fields, by its weights on them, for its own, and hears
+  /// nothing of the single ones.
+  std::vector<Sample> with_palm(const RestVertex& vertex, std::vector<Sample> samples) const {
+    Sample mean;
+    for (std::size_t f = 0; f < samples.size(); ++f) {
+      if (vertex.palm[f] < 0) continue;
+      mean.value += vertex.palm[f] * samples[f].value;
+      mean.gradient += vertex.palm[f] * samples[f].gradient;
+      samples[f] = Sample();
+    }
+    samples[vertex.own] = mean;
+    return samples;
+  }
+
   /// The fields as a vertex feels them: those that it has to do with at rest damped, strangers as far as it
   /// faces them.
   std::vector<Sample> felt(const RestVertex& vertex, std::vector<Sample> samples,
@@ -584,7 +614,7 @@ class Tracking {
 
   Probe probe(std::size_t v, const Vec3d& x) const {
     const RestVertex& vertex = rest_[v];
-    const std::vector<Sample> samples = seen_fields(v, x);
+    const std::vector<Sample> samples = with_palm(vertex, seen_fields(v, x));
     const std::vector<Sample> as_felt = felt(vertex, samples, skin_[v].faced);
     Probe result;
     result.own = samples[vertex.own];
@@ -883,7 +913,7 @@ class Tracking {
     std::vector<bool> all_flipped;
     for (std::size_t v = 0; v < skin_.size(); ++v)
       all_flipped.push_back(rest_[v].tracked && options_.untangling > 0 && may_be_flipped(v) &&
-                            skin_[v].now.allFinite() && smallest_area(v) < kThinTriangle);
+                            skin_[v].now.allFinite() && is_flipped(v));
     for (std::size_t v = 0; v < skin_.size(); ++v) {
       PosedVertex& vertex = skin_[v];
       if (!rest_[v].tracked) continue;
@@ -930,14 +960,14 @@ class Tracking {
     return turn;
   }
 
-  /// Least of 1 and, over the triangles round the vertex, <c, n> / |c|²: n the triangle's normal with its
-  /// double area, c that of the rest's edges, carried by the vertex's own blended turn; where that is not
-  /// above kSurelyOpen, by the mean of the corners' turns.
-  double smallest_area(std::size_t v) const {
-    const double by_own = smallest_area(v, false);
-    return by_own > kSurelyOpen ? by_own : smallest_area(v, true);
+  /// Below kThinTriangle by the mean of the corners' turns, and not above kSurelyOpen by the vertex's own.
+  bool is_flipped(std::size_t v) const {
+    return !(smallest_area(v, false) > kSurelyOpen) && smallest_area(v, true) < kThinTriangle;
   }
 
+  /// Least of 1 and, over the triangles round the vertex, <c, n> / |c|²: n the triangle's normal with its
+  /// double area, c that of the rest's edges, carried by the mean of the corners' blended turns or by the
+  /// vertex's own.
   double smallest_area(std::size_t v, bool by_corners) const {
     const std::vector<std::size_t>& ring = rest_[v].ring;
     double least = 1;
@@ -957,7 +987,7 @@ class Tracking {
   /// kThinTriangle of its area, to 1, where one is flipped.
   Vec3d untangled(std::size_t v) const {
     if (rest_[v].mean_values.empty()) return skin_[v].now;
-    const double share = 1 - smooth_step(0, kThinTriangle, smallest_area(v));
+    const double share = 1 - smooth_step(0, kThinTriangle, smallest_area(v, true));
     return skin_[v].now + rest_[v].fineness * share * (ring_mean(v) - skin_[v].now);
   }
 

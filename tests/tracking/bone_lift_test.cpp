@@ -754,7 +754,7 @@ TEST(BoneLift, HasNoHistoryAndItsScratchDoesNotGrow) {
   const auto capacities = [&] {
     return std::vector<std::size_t>{scratch.posed.capacity(),       scratch.scale.capacity(),
                                     scratch.posed_nodes.capacity(), scratch.nodes.capacity(),
-                                    scratch.turns.capacity(),       scratch.present.capacity(),
+                                    scratch.turns.capacity(),       scratch.meetings.capacity(),
                                     scratch.lifts.capacity(),       scratch.transforms.capacity()};
   };
   const std::vector<std::size_t> before = capacities();

@@ -244,6 +244,59 @@ TEST(LiftChains, AStumpMovesWithWhatLeavesIt) {
   }
 }
 
+/// A wrist with bones that leave it side by side, in each other's flesh.
+std::vector<Bone> palm(int bones, double wrist_length) {
+  std::vector<Bone> hand{{Vec3d(-wrist_length, 0, 0), {Vec3d(0, 0, 0)}, 0.2}};
+  for (int k = 0; k < bones; ++k) hand.push_back({Vec3d(0, 0.05 * k, 0), {Vec3d(1, 0.1 * k, 0)}, 0.1, 0});
+  return hand;
+}
+
+TEST(LiftChains, APalmHasThreeBonesAtLeast) {
+  for (const int bones : {2, 3, 4}) {
+    std::vector<Bone> hand = palm(bones, 1);
+    hand.push_back({Vec3d(1, 0, 0), {Vec3d(2, 0, 0)}, 0.1, 1});  // a finger
+    const LiftChains chains = chains_of(hand);
+    for (int k = 1; k <= bones; ++k)
+      EXPECT_EQ(chains.palm_of[static_cast<std::size_t>(k)], bones < 3 ? -1 : 1) << bones;
+    EXPECT_EQ(chains.palm_of[0], -1);
+    EXPECT_EQ(chains.palm_of.back(), -1);
+    EXPECT_EQ(chains.share_palm(1, 2), bones >= 3);
+    EXPECT_FALSE(chains.share_palm(0, 1));
+    EXPECT_FALSE(chains.share_palm(0, hand.size() - 1));
+  }
+  // Bones in a row are none, nor are two pairs of legs, each side by side.
+  EXPECT_EQ(chains_of(row(5)).palm_of, std::vector<std::int32_t>(5, -1));
+  std::vector<Bone> animal = palm(2, 1);
+  for (int k = 0; k < 2; ++k)
+    animal.push_back({Vec3d(0, 0.05 * k - 3, 0), {Vec3d(1, 0.1 * k - 3, 0)}, 0.1, 0});
+  EXPECT_EQ(chains_of(animal).palm_of, std::vector<std::int32_t>(5, -1));
+}
+
+TEST(LiftChains, AStumpIsOfThePalmThatLeavesIt) {
+  EXPECT_EQ(chains_of(palm(3, 0.06)).palm_of, (std::vector<std::int32_t>{1, 1, 1, 1}));
+  EXPECT_EQ(chains_of(palm(3, 0.08)).palm_of, (std::vector<std::int32_t>{-1, 1, 1, 1}));
+}
+
+TEST(LiftChains, TheBallOfAThumbIsOfItsPalm) {
+  for (const double length : {0.09, 0.11}) {  // of the thumb's first bone; up to 0.1 it is short
+    std::vector<Bone> hand = palm(3, 1);
+    hand.push_back({Vec3d(0, -0.05, 0), {Vec3d(length, -0.05, 0)}, 0.1, 0});
+    hand.push_back({Vec3d(length, -0.05, 0), {Vec3d(0.6, -0.3, 0)}, 0.1, 4});
+    hand.push_back({Vec3d(0.6, -0.3, 0), {Vec3d(1, -0.5, 0)}, 0.1, 5});
+    const LiftChains chains = chains_of(hand);
+    EXPECT_EQ(chains.palm_of[4], 1);
+    EXPECT_EQ(chains.palm_of[5], length < 0.1 ? 1 : -1) << length;
+    EXPECT_EQ(chains.palm_of[6], -1);
+    // Yet it moves by itself.
+    EXPECT_NE(chains.group_of[5], chains.group_of[4]);
+  }
+  // Only the next one, however short.
+  std::vector<Bone> hand = palm(3, 1);
+  for (int k = 0; k < 3; ++k)
+    hand.push_back({Vec3d(0.09 * k, -0.05, 0), {Vec3d(0.09 * (k + 1), -0.05, 0)}, 0.1, k == 0 ? 0 : 3 + k});
+  EXPECT_EQ(chains_of(hand).palm_of, (std::vector<std::int32_t>{-1, 1, 1, 1, 1, 1, -1}));
+}
+
 TEST(LiftChains, SizesAreOfAllThatHangsOnABone) {
   std::vector<Bone> bones = row(3);
   bones[1].radius = 0.2;

@@ -335,6 +335,25 @@ TEST(SkinTrackerTwin, HandsAndArms) {
   }
 }
 
+TEST(SkinTrackerTwin, APalmJoinedByContacts) {
+  if (test::kSanitized) GTEST_SKIP() << "making the model takes too long";
+  ModelOptions size;
+  size.vertices = 800;
+  const BuiltModel model = make_model("hand", size);
+  ImplicitOptions contacts = joined_by(OperatorKind::contact);
+  contacts.field.samples = 30;
+  contacts.field.grid_nodes = 4000;
+  const Subject subject(model.scene, contacts);
+  Performer performer(subject.character);
+  for (const double share : {0.3, 0.7}) {
+    Pose pose = subject.character->rest_pose();
+    sample_clip(model.scene.clips[0], share * model.scene.clips[0].duration(), pose);
+    performer.perform(pose);
+    const std::vector<Vec3f> start(performer.welded_positions().begin(), performer.welded_positions().end());
+    expect_same(compare(subject, performer.posed_from_rest(), start), subject, std::to_string(share), 5);
+  }
+}
+
 TEST(SkinTrackerTwin, ExactFieldsPutVerticesNearby) {
   // The grids follow the fields to about a hundredth. Measured: 0.007 radii at most, 0.0004 in the mean.
   const Tube tube;
