@@ -449,6 +449,8 @@ void ElasticTracker::go_on(std::span<const Affine3d> posed_from_rest, ElasticSta
   std::fill(tracking.next_warm.begin(), tracking.next_warm.end(), std::uint8_t{0});
   std::fill(tracking.stirs.begin(), tracking.stirs.end(), std::uint8_t{0});
   std::fill(tracking.next_stirs.begin(), tracking.next_stirs.end(), std::uint8_t{0});
+  std::fill(tracking.going.begin(), tracking.going.end(), std::uint8_t{0});
+  std::fill(tracking.next_going.begin(), tracking.next_going.end(), std::uint8_t{0});
   // Blocks that are left alone do not move in any direction.
   std::fill(s.direction.begin(), s.direction.end(), Vec3f::Zero());
   each_block([&](std::size_t b) {
@@ -486,7 +488,6 @@ void ElasticTracker::go_on(std::span<const Affine3d> posed_from_rest, ElasticSta
     std::swap(tracking.beta, tracking.next_beta);
     std::swap(tracking.warm, tracking.next_warm);
   }
-  each_block([&](std::size_t b) { frame.find_stirred(b); });
   each_block([&](std::size_t b) {
     frame.widen(b);
     step.note_folds(b);
@@ -499,14 +500,7 @@ void ElasticTracker::go_on(std::span<const Affine3d> posed_from_rest, ElasticSta
     frame.look_round(b);
     step.project(b);
   });
-  each_block([&](std::size_t b) { frame.widen(b, true); });
-  each_block([&](std::size_t b) { frame.widen_round_flipped(b); });
-  for (int sweep = 0; sweep < options.untangling; ++sweep) {
-    each_block([&](std::size_t b) { frame.untangle(b, sweep == 0); });
-    each_block([&](std::size_t b) { frame.take_untangled(b); });
-    std::swap(tracking.going, tracking.next_going);
-    std::swap(tracking.stirs, tracking.next_stirs);
-  }
+  frame.untangle(options.untangling, true, each_block);
   each_block([&](std::size_t b) { step.keep(b); });
   for (std::size_t i = 0; i < tracker_.tracked_; ++i) {
     tracking.marks[tracker_.vertex_[i]] = tracking.state[i];

@@ -267,6 +267,7 @@ TrackingScratch SkinTracker::make_scratch() const {
     numbers->assign(count, 0);
   s.present.assign(count, 0);
   s.carried.resize(mean_values_.values.size());
+  s.corner.resize(mean_values_.values.size());
   s.is_carried.assign(count, 0);
   s.going.assign(count, 0);
   s.next_going.assign(count, 0);
@@ -337,9 +338,7 @@ void SkinTracker::track(std::span<const Affine3d> posed_from_rest, TrackingScrat
     std::swap(s.beta, s.next_beta);
     std::swap(s.warm, s.next_warm);
   }
-  each_block([&](std::size_t b) { frame.find_stirred(b); });
   each_block([&](std::size_t b) { frame.widen(b); });
-  each_block([&](std::size_t b) { frame.widen_round_flipped(b); });
   for (int sweep = 0; sweep < options_.smoothing; ++sweep) {
     each_block([&](std::size_t b) { frame.smooth(b); });
     each_block([&](std::size_t b) { frame.take_next(b); });
@@ -352,12 +351,7 @@ void SkinTracker::track(std::span<const Affine3d> posed_from_rest, TrackingScrat
     each_block([&](std::size_t b) { frame.restrain(b); });
     each_block([&](std::size_t b) { frame.take_next(b); });
   }
-  for (int sweep = 0; sweep < options_.untangling; ++sweep) {
-    each_block([&](std::size_t b) { frame.untangle(b, sweep == 0); });
-    each_block([&](std::size_t b) { frame.take_untangled(b); });
-    std::swap(s.going, s.next_going);
-    std::swap(s.stirs, s.next_stirs);
-  }
+  frame.untangle(options_.untangling, false, each_block);
   each_vertex(tracked_, [&](std::size_t i) {
     s.marks[vertex_[i]] = s.state[i];
     s.room[vertex_[i]] = trust_[i] * (1 - std::min(2 * s.beta[i], 1.0f)) * s.free[i];

@@ -71,6 +71,7 @@ struct TrackingScratch {
   std::vector<Vec3f> out, bone;               ///< outward normal and nearest point of the own bone
   std::vector<std::uint8_t> warm, next_warm;  ///< per block, 1: some vertex has a beta
   std::vector<Vec3f> carried;            ///< per ring entry, its triangle's carried normal over its square
+  std::vector<Vec3f> corner;             ///< likewise, from its centre to the vertex, once it is asked for
   std::vector<std::uint8_t> is_carried;  ///< 1: those of its ring are known
   std::vector<std::uint8_t> going, next_going;  ///< 1: the last sweep of untangling moved it
   std::vector<std::uint8_t> stirs, next_stirs;  ///< per block, 1: something moves some vertex

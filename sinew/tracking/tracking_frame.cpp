@@ -6,6 +6,7 @@
 #include <limits>
 #include <numbers>
 
+#include <sinew/core/polar.h>
 #include <sinew/geometry/segment.h>
 #include <sinew/implicit/covered_points.h>
 #include <sinew/tracking/gradients.h>
@@ -75,6 +76,15 @@ constexpr float kClear = 0.35f;  // own field less another's from which on they 
 constexpr float kNotAsked = -1;  // of what is not known yet whether it slides
 constexpr float kNoGradient = 1e-6f;
 constexpr float kLeastBeta = 1e-3f;
+
+/// The normal of a triangle with these edges at rest as a blend of turns carries it, over its double area:
+/// times a double area, how much of it is left. Zero where it has none. Blended turns shrink what they turn,
+/// the area is that without it.
+Vec3f carried_normal(const Eigen::Matrix3f& turn, float scale, const Vec3f& first, const Vec3f& second) {
+  const Vec3f normal = (turn * first).cross(turn * second);
+  const float size = scale * scale * first.cross(second).norm() * normal.norm();
+  return size > 0 ? Vec3f(normal / size) : Vec3f(Vec3f::Zero());
+}
 
 /// From a point to the nearest one of some segments.
 Vec3f way_to(std::span<const std::array<Vec3f, 2>> segments, const Vec3f& from) {
@@ -375,30 +385,37 @@ void SkinTracker::Frame::restrain(std::size_t b) const {
   }
 }
 
-void SkinTracker::Frame::untangle(std::size_t b, bool first) const {
-  const TrackingScratch::Block& block = s_.blocks[b];
+void SkinTracker::Frame::find_tangled(std::size_t b, bool all_slides) const {
+  const bool stirred_nearby = any_near(s_.stirs, b);
   s_.next_stirs[b] = 0;
-  if (!first && !any_near(s_.stirs, b)) {
-    const auto begin = s_.next_going.begin() + static_cast<std::ptrdiff_t>(b * kBlock);
-    std::fill(begin, begin + static_cast<std::ptrdiff_t>(std::min(kBlock, t_.tracked_ - b * kBlock)),
-              std::uint8_t{0});
-    return;
+  for (std::size_t i = b * kBlock; i < std::min((b + 1) * kBlock, t_.tracked_); ++i) {
+    s_.is_carried[i] = 0;
+    s_.next_going[i] = (all_slides || may_be_flipped(i, stirred_nearby)) && t_.mean_values_.valid[i] &&
+                       std::isfinite(s_.now[i].sum()) && is_flipped(i);
+    if (s_.next_going[i]) s_.next_stirs[b] = 1;
   }
-  for (std::size_t k = 0; k < block.active; ++k) {
-    const std::size_t i = s_.work[b * kBlock + k];
-    s_.next[i] = s_.now[i];
-    s_.next_going[i] = 0;
-    if (!t_.mean_values_.valid[i] || !(first || goes_on_round(i))) continue;
-    const float share = 1 - smooth_step(0, kThinTriangle, smallest_area(i));
-    if (!(share > 0)) continue;
-    s_.next[i] += share * t_.fineness_[i] * (ring_mean(i) - s_.now[i]);
+}
+
+void SkinTracker::Frame::untangle(std::size_t b) const {
+  const std::size_t begin = b * kBlock, end = std::min(begin + kBlock, t_.tracked_);
+  s_.next_stirs[b] = 0;
+  std::fill(s_.next_going.begin() + static_cast<std::ptrdiff_t>(begin),
+            s_.next_going.begin() + static_cast<std::ptrdiff_t>(end), std::uint8_t{0});
+  if (!any_near(s_.stirs, b)) return;
+  for (std::size_t i = begin; i < end; ++i) {
+    if (!goes_on_round(i) || !t_.mean_values_.valid[i] || !std::isfinite(s_.now[i].sum())) continue;
+    const Vec3f way = way_upright(i);
+    if (way == Vec3f::Zero()) continue;
+    s_.next[i] = s_.now[i] + way;
     s_.next_going[i] = 1;
     s_.next_stirs[b] = 1;
   }
 }
 
 void SkinTracker::Frame::take_untangled(std::size_t b) const {
-  if (s_.next_stirs[b] != 0) take_next(b);
+  if (s_.next_stirs[b] == 0) return;
+  for (std::size_t i = b * kBlock; i < std::min((b + 1) * kBlock, t_.tracked_); ++i)
+    if (s_.next_going[i]) s_.now[i] = s_.next[i];
 }
 
 bool SkinTracker::Frame::goes_on_round(std::size_t i) const {
@@ -445,34 +462,13 @@ bool SkinTracker::Frame::any_near(std::span<const std::uint8_t> blocks, std::siz
   return std::any_of(near.begin(), near.end(), [&](std::uint32_t n) { return blocks[n] != 0; });
 }
 
-void SkinTracker::Frame::widen(std::size_t b, bool all_slides) const {
+void SkinTracker::Frame::widen(std::size_t b) const {
   TrackingScratch::Block& block = s_.blocks[b];
-  const bool stirred_nearby = any_near(s_.stirs, b);
   block.active = 0;
   for (std::size_t i = b * kBlock; i < std::min((b + 1) * kBlock, t_.tracked_); ++i) {
     s_.held[i] = std::max(s_.held[i], std::min(s_.beta[i] / kSmoothed, 1.0f));
-    s_.going[i] = s_.next_going[i] = s_.is_carried[i] = 0;
-    if (!std::isfinite(s_.now[i].sum())) continue;
-    const bool flipped = t_.options_.untangling > 0 && (all_slides || may_be_flipped(i, stirred_nearby)) &&
-                         t_.mean_values_.valid[i] && is_flipped(i);
-    if (flipped) s_.going[i] = 1;
-    if (flipped || stirred(i)) s_.work[b * kBlock + block.active++] = static_cast<std::uint32_t>(i);
-  }
-}
-
-void SkinTracker::Frame::widen_round_flipped(std::size_t b) const {
-  TrackingScratch::Block& block = s_.blocks[b];
-  const std::size_t begin = b * kBlock;
-  std::size_t known = 0;
-  const std::size_t before = block.active;
-  for (std::size_t i = begin; i < std::min(begin + kBlock, t_.tracked_); ++i) {
-    // The active ones are ascending.
-    if (known < before && s_.work[begin + known] == i) {
-      ++known;
-      continue;
-    }
-    if (std::isfinite(s_.now[i].sum()) && goes_on_round(i))
-      s_.work[begin + block.active++] = static_cast<std::uint32_t>(i);
+    if (std::isfinite(s_.now[i].sum()) && stirred(i))
+      s_.work[b * kBlock + block.active++] = static_cast<std::uint32_t>(i);
   }
 }
 
@@ -798,14 +794,13 @@ bool SkinTracker::Frame::is_flipped(std::size_t i) const {
   // By its own joints alone, which is quick. Where they leave doubt, by those of all corners.
   const auto ring = t_.rings_[i];
   const Eigen::Matrix3f turn = blended_linear(i);
-  Vec3f before = s_.now[ring.back()] - s_.now[i],
-        turned_before = turn * (t_.rest_[ring.back()] - t_.rest_[i]);
+  const float scale = blended_scale(i);
+  Vec3f before = s_.now[ring.back()] - s_.now[i], rest_before = t_.rest_[ring.back()] - t_.rest_[i];
   for (const std::uint32_t n : ring) {
-    const Vec3f edge = s_.now[n] - s_.now[i], turned_edge = turn * (t_.rest_[n] - t_.rest_[i]);
-    const Vec3f carried = turned_before.cross(turned_edge);
-    if (before.cross(edge).dot(carried) < kSurelyOpen * carried.squaredNorm())
-      return smallest_area(i) < kThinTriangle;
-    before = edge, turned_before = turned_edge;
+    const Vec3f edge = s_.now[n] - s_.now[i], rest_edge = t_.rest_[n] - t_.rest_[i];
+    const Vec3f carried = carried_normal(turn, scale, rest_before, rest_edge);
+    if (!(before.cross(edge).dot(carried) >= kSurelyOpen)) return smallest_area(i) < kThinTriangle;
+    before = edge, rest_before = rest_edge;
   }
   return false;
 }
@@ -813,17 +808,49 @@ bool SkinTracker::Frame::is_flipped(std::size_t i) const {
 void SkinTracker::Frame::carry_triangles(std::size_t i) const {
   const auto ring = t_.rings_[i];
   const Eigen::Matrix3f own = blended_linear(i);
+  const float own_scale = blended_scale(i);
   Eigen::Matrix3f turn_before = blended_linear(ring.back());
+  float scale_before = blended_scale(ring.back());
   Vec3f rest_before = t_.rest_[ring.back()] - t_.rest_[i];
   for (std::size_t k = 0; k < ring.size(); ++k) {
-    const Eigen::Matrix3f turn_here = blended_linear(ring[k]), turn = (own + turn_before + turn_here) / 3;
+    const Eigen::Matrix3f turn_here = blended_linear(ring[k]);
+    const float scale_here = blended_scale(ring[k]);
     const Vec3f rest_edge = t_.rest_[ring[k]] - t_.rest_[i];
-    const Vec3f carried = (turn * rest_before).cross(turn * rest_edge);
-    const float size = carried.squaredNorm();
-    s_.carried[t_.rings_.starts[i] + k] = size > 0 ? Vec3f(carried / size) : Vec3f(Vec3f::Zero());
-    turn_before = turn_here, rest_before = rest_edge;
+    s_.carried[t_.rings_.starts[i] + k] = carried_normal(
+        own + turn_before + turn_here, (own_scale + scale_before + scale_here) / 3, rest_before, rest_edge);
+    s_.corner[t_.rings_.starts[i] + k].x() = std::numeric_limits<float>::quiet_NaN();
+    turn_before = turn_here, scale_before = scale_here, rest_before = rest_edge;
   }
   s_.is_carried[i] = 1;
+}
+
+Vec3f SkinTracker::Frame::way_upright(std::size_t i) const {
+  if (!s_.is_carried[i]) carry_triangles(i);
+  const auto ring = t_.rings_[i];
+  const std::size_t first = t_.rings_.starts[i];
+  Vec3f sum = Vec3f::Zero();
+  std::uint32_t last = ring.back();
+  for (std::size_t k = 0; k < ring.size(); ++k) {
+    const Vec3f before = s_.now[last] - s_.now[i], edge = s_.now[ring[k]] - s_.now[i];
+    const Vec3f& carried = s_.carried[first + k];
+    const float area = before.cross(edge).dot(carried);
+    if (carried != Vec3f::Zero() && area < kThinTriangle) {
+      Vec3f& corner = s_.corner[first + k];
+      if (!std::isfinite(corner.x())) corner = carried_corner(i, last, ring[k]);
+      // From the corner to the triangle's centre, and from there to where the corner should be.
+      sum += (1 - smooth_step(0, kThinTriangle, area)) * ((before + edge) / 3 + corner);
+    }
+    last = ring[k];
+  }
+  sum /= static_cast<float>(ring.size());
+  return std::isfinite(sum.sum()) ? sum : Vec3f(Vec3f::Zero());
+}
+
+Vec3f SkinTracker::Frame::carried_corner(std::size_t i, std::size_t second, std::size_t third) const {
+  const Eigen::Matrix3f turn =
+      polar_rotation<float>(blended_linear(i) + blended_linear(second) + blended_linear(third));
+  const float scale = (blended_scale(i) + blended_scale(second) + blended_scale(third)) / 3;
+  return scale * (turn * ((2 * t_.rest_[i] - t_.rest_[second] - t_.rest_[third]) / 3));
 }
 
 float SkinTracker::Frame::smallest_area(std::size_t i) const {
@@ -846,6 +873,13 @@ Eigen::Matrix3f SkinTracker::Frame::blended_linear(std::size_t i) const {
   for (std::size_t k = 0; k < t_.weights_.row_size(i); ++k)
     sum += t_.weights_.row_values(i)[k] * s_.turns[t_.weights_.row_joints(i)[k]];
   return sum;
+}
+
+float SkinTracker::Frame::blended_scale(std::size_t i) const {
+  float sum = 0;
+  for (std::size_t k = 0; k < t_.weights_.row_size(i); ++k)
+    sum += t_.weights_.row_values(i)[k] * s_.turn_sizes[t_.weights_.row_joints(i)[k]];
+  return sum / std::numbers::sqrt3_v<float>;
 }
 
 bool SkinTracker::Frame::may_be_flipped(std::size_t i, bool stirred_nearby) const {

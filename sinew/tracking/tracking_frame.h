@@ -63,11 +63,21 @@ class SkinTracker::Frame {
   /// No displacement differs from its neighbours' by more than the strain allows; into `next`.
   void restrain(std::size_t b) const;
 
-  /// Vertices of triangles that are flipped, or nearly, go to their ring's mean, into `next`. After the first
-  /// sweep only those are looked at again round which something went in the one before.
-  void untangle(std::size_t b, bool first) const;
-  /// Then takes them there.
-  void take_untangled(std::size_t b) const;
+  /// Vertices of triangles that are flipped, or nearly, go where these stand upright, sweep by sweep, and
+  /// those round them in turn. They are looked for everywhere when all skin slides, else where joints turn or
+  /// skin stirs. `each_block(work)` calls work(b) for all blocks, side by side.
+  template <typename EachBlock>
+  void untangle(int sweeps, bool all_slides, const EachBlock& each_block) const {
+    if (sweeps <= 0) return;
+    each_block([&](std::size_t b) { find_stirred(b); });
+    each_block([&](std::size_t b) { find_tangled(b, all_slides); });
+    for (int sweep = 0; sweep < sweeps; ++sweep) {
+      std::swap(s_.going, s_.next_going);
+      std::swap(s_.stirs, s_.next_stirs);
+      each_block([&](std::size_t b) { untangle(b); });
+      each_block([&](std::size_t b) { take_untangled(b); });
+    }
+  }
 
   void take_next(std::size_t b) const;
 
@@ -77,15 +87,9 @@ class SkinTracker::Frame {
   /// Says which blocks have some β.
   void find_warm(std::size_t b) const;
 
-  /// Says which blocks have skin that stirs. Comes before widen().
-  void find_stirred(std::size_t b) const;
-
-  /// Makes the vertices that β reached active, too, and those of flipped triangles; of all of them when all
-  /// skin slides. What is smoothed stays where that puts it: it has no iso-value in a contact.
-  void widen(std::size_t b, bool all_slides = false) const;
-
-  /// Then those beside flipped triangles, for these may not be mended by their own corners alone.
-  void widen_round_flipped(std::size_t b) const;
+  /// Makes the vertices that β reached active, too. What is smoothed stays where that puts it: it has no
+  /// iso-value in a contact.
+  void widen(std::size_t b) const;
 
   /// Vertices that have gone some way may have come to other fields.
   void look_round(std::size_t b) const;
@@ -191,15 +195,31 @@ class SkinTracker::Frame {
   /// neighbours disagree one of them is wrong.
   Vec3f coherent(std::size_t i, float share) const;
 
+  /// Says which blocks have skin that stirs.
+  void find_stirred(std::size_t b) const;
+  /// Marks vertices of triangles that are flipped, or nearly, in `next_going`.
+  void find_tangled(std::size_t b, bool all_slides) const;
+  /// One sweep over what is marked in `going` and the vertices round it, into `next` and `next_going`.
+  void untangle(std::size_t b) const;
+  void take_untangled(std::size_t b) const;
+
   /// Whether one of the triangles round a vertex is flipped, or nearly.
   bool is_flipped(std::size_t i) const;
-  /// Finds where the joints of their three corners carry the triangles round a vertex.
+  /// Finds where the joints of their three corners carry the triangles round a vertex, and so the normals.
   void carry_triangles(std::size_t i) const;
   /// Of the triangles round a vertex, the least area over that at rest; negative when it is flipped against
   /// where it is carried.
   float smallest_area(std::size_t i) const;
 
+  /// Where a vertex goes so that the triangles round it that are flipped, or nearly, stand as they are
+  /// carried: of each to its corner of the carried triangle about the same centre, the others want it to stay.
+  Vec3f way_upright(std::size_t i) const;
+  /// From the centre of a triangle to the first of its corners, as the rotation nearest to the mean of all
+  /// three corners' joints carries it.
+  Vec3f carried_corner(std::size_t i, std::size_t second, std::size_t third) const;
+
   Eigen::Matrix3f blended_linear(std::size_t i) const;
+  float blended_scale(std::size_t i) const;
 
   /// Whether the two joints that move a vertex most have turned against each other by so much that its
   /// triangles may be flipped, or skin beside it has moved. None has where nothing stirs nearby.
