@@ -45,6 +45,7 @@ void ImplicitLayer::deform(const LayerFrame& frame, LayerState* state, std::span
   tracker_->track(posed, s.scratch, positions);
   filling_->fill(posed, has_morphs_ ? frame.rest : std::span<const Vec3f>(), s.scratch.room, s.filling,
                  positions);
+  tracker_->untangle(s.scratch, positions);
   if (!frame.room.empty()) tracker_->leave_room(positions, s.scratch, frame.room);
   std::copy(posed.begin(), posed.end(), s.carried.begin());
 }

@@ -259,7 +259,9 @@ TrackingScratch SkinTracker::make_scratch() const {
   s.warm.resize(s.blocks.size());
   s.next_warm.resize(s.blocks.size());
   s.stirs.resize(s.blocks.size());
-  s.next_stirs.resize(s.blocks.size());
+  s.block_went.resize(s.blocks.size());
+  s.may_untangle.resize(s.blocks.size());
+  s.swept_blocks.reserve(s.blocks.size());
   s.work.resize(tracked_);
   for (std::vector<Vec3f>* vectors : {&s.start, &s.now, &s.next, &s.gradient, &s.inwards, &s.out, &s.bone})
     vectors->assign(count, Vec3f::Zero());
@@ -269,8 +271,8 @@ TrackingScratch SkinTracker::make_scratch() const {
   s.carried.resize(mean_values_.values.size());
   s.corner.resize(mean_values_.values.size());
   s.is_carried.assign(count, 0);
-  s.going.assign(count, 0);
-  s.next_going.assign(count, 0);
+  s.went.assign(count, 0);
+  s.goes.assign(count, 0);
   s.slides.resize(neighbours_.entries.size());
   s.free.assign(count, 1);
   s.room.assign(count, 1);
@@ -351,13 +353,31 @@ void SkinTracker::track(std::span<const Affine3d> posed_from_rest, TrackingScrat
     each_block([&](std::size_t b) { frame.restrain(b); });
     each_block([&](std::size_t b) { frame.take_next(b); });
   }
-  frame.untangle(options_.untangling, false, each_block);
   each_vertex(tracked_, [&](std::size_t i) {
     s.marks[vertex_[i]] = s.state[i];
     s.room[vertex_[i]] = trust_[i] * (1 - std::min(2 * s.beta[i], 1.0f)) * s.free[i];
     if (!std::isfinite(s.start[i].sum())) return;
     positions[vertex_[i]] =
         trust_[i] < 1 ? Vec3f(s.start[i] + trust_[i] * (s.now[i] - s.start[i])) : s.now[i];
+  });
+}
+
+void SkinTracker::untangle(TrackingScratch& s, std::span<Vec3f> positions) const {
+  assert(positions.size() == vertex_.size());
+  const auto each_vertex = [&](std::size_t count, auto&& work) {
+    parallel_blocks(count, 4096, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) work(i);
+    });
+  };
+  each_vertex(vertex_.size(), [&](std::size_t i) { s.now[i] = positions[vertex_[i]]; });
+  Frame(*this, s).untangle(options_.untangling, false, [&](auto&& work) {
+    parallel_blocks(s.blocks.size(), 4, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t b = begin; b < end; ++b) work(b);
+    });
+  });
+  each_vertex(tracked_, [&](std::size_t i) {
+    Vec3f& position = positions[vertex_[i]];
+    if (s.now[i] != position && std::isfinite(position.sum())) position += trust_[i] * (s.now[i] - position);
   });
 }
 

@@ -32,7 +32,7 @@ struct TrackingOptions {
   double swelling = 0.8;    ///< share of the outgrowth that the layer before made that stays
   int smoothing = 8;        ///< sweeps over what is in contact
   int diffusion = 6;        ///< sweeps that spread the smoothing
-  int untangling = 30;      ///< sweeps over triangles that are flipped
+  int untangling = 40;      ///< sweeps over triangles that are flipped
 };
 
 /// What happened to a vertex in a frame.
@@ -73,8 +73,11 @@ struct TrackingScratch {
   std::vector<Vec3f> carried;            ///< per ring entry, its triangle's carried normal over its square
   std::vector<Vec3f> corner;             ///< likewise, from its centre to the vertex, once it is asked for
   std::vector<std::uint8_t> is_carried;  ///< 1: those of its ring are known
-  std::vector<std::uint8_t> going, next_going;  ///< 1: the last sweep of untangling moved it
-  std::vector<std::uint8_t> stirs, next_stirs;  ///< per block, 1: something moves some vertex
+  std::vector<std::uint8_t> stirs;            ///< per block, 1: tracking has moved some vertex
+  std::vector<std::uint8_t> went, goes;       ///< the next sweep of untangling after it went; 1: it goes
+  std::vector<std::uint8_t> block_went;       ///< per block, the latest of its vertices
+  std::vector<std::uint8_t> may_untangle;     ///< per block, 1: of those that this frame looks at
+  std::vector<std::uint32_t> swept_blocks;    ///< by this sweep
   std::vector<float> error, target, beta, next_beta;
   std::vector<float> held;             ///< share of the steps to the iso-value that are not taken
   std::vector<std::uint64_t> present;  ///< bits of the block's fields that a vertex has to do with
@@ -111,6 +114,9 @@ class SkinTracker {
   void track(std::span<const Affine3d> posed_from_rest, TrackingScratch& scratch,
              std::span<Vec3f> positions) const;
 
+  /// The last step of the frame that was tracked, after whatever else moves its skin: triangles that are
+  /// flipped against where their joints carry them, or nearly, are put upright. Promises as track().
+  void untangle(TrackingScratch& scratch, std::span<Vec3f> positions) const;
   /// After track(), with its positions: lowers `room`, one entry per rest vertex, for those that lie near
   /// skin of other parts that they face, to 0 for those in contact.
   void leave_room(std::span<const Vec3f> positions, TrackingScratch& scratch, std::span<float> room) const {

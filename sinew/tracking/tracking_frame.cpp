@@ -386,42 +386,42 @@ void SkinTracker::Frame::restrain(std::size_t b) const {
 }
 
 void SkinTracker::Frame::find_tangled(std::size_t b, bool all_slides) const {
-  const bool stirred_nearby = any_near(s_.stirs, b);
-  s_.next_stirs[b] = 0;
+  const bool stirred_nearby = any_near(b, s_.stirs, 1);
+  s_.block_went[b] = 0;
   for (std::size_t i = b * kBlock; i < std::min((b + 1) * kBlock, t_.tracked_); ++i) {
     s_.is_carried[i] = 0;
-    s_.next_going[i] = (all_slides || may_be_flipped(i, stirred_nearby)) && t_.mean_values_.valid[i] &&
-                       std::isfinite(s_.now[i].sum()) && is_flipped(i);
-    if (s_.next_going[i]) s_.next_stirs[b] = 1;
+    s_.went[i] = (all_slides || may_be_flipped(i, stirred_nearby)) && t_.mean_values_.valid[i] &&
+                 std::isfinite(s_.now[i].sum()) && is_flipped(i);
+    if (s_.went[i]) s_.block_went[b] = 1;
   }
 }
 
-void SkinTracker::Frame::untangle(std::size_t b) const {
-  const std::size_t begin = b * kBlock, end = std::min(begin + kBlock, t_.tracked_);
-  s_.next_stirs[b] = 0;
-  std::fill(s_.next_going.begin() + static_cast<std::ptrdiff_t>(begin),
-            s_.next_going.begin() + static_cast<std::ptrdiff_t>(end), std::uint8_t{0});
-  if (!any_near(s_.stirs, b)) return;
-  for (std::size_t i = begin; i < end; ++i) {
-    if (!goes_on_round(i) || !t_.mean_values_.valid[i] || !std::isfinite(s_.now[i].sum())) continue;
+void SkinTracker::Frame::find_untangled_blocks(std::uint8_t sweep) const {
+  s_.swept_blocks.clear();
+  for (std::uint32_t b = 0; b < s_.blocks.size(); ++b)
+    if (s_.may_untangle[b] && any_near(b, s_.block_went, sweep)) s_.swept_blocks.push_back(b);
+}
+
+void SkinTracker::Frame::untangle(std::size_t b, std::uint8_t sweep) const {
+  for (std::size_t i = b * kBlock; i < std::min((b + 1) * kBlock, t_.tracked_); ++i) {
+    s_.goes[i] = 0;
+    if (!went_round(i, sweep) || !t_.mean_values_.valid[i] || !std::isfinite(s_.now[i].sum())) continue;
     const Vec3f way = way_upright(i);
     if (way == Vec3f::Zero()) continue;
     s_.next[i] = s_.now[i] + way;
-    s_.next_going[i] = 1;
-    s_.next_stirs[b] = 1;
+    s_.goes[i] = 1;
   }
 }
 
-void SkinTracker::Frame::take_untangled(std::size_t b) const {
-  if (s_.next_stirs[b] == 0) return;
+void SkinTracker::Frame::take_untangled(std::size_t b, std::uint8_t next_sweep) const {
   for (std::size_t i = b * kBlock; i < std::min((b + 1) * kBlock, t_.tracked_); ++i)
-    if (s_.next_going[i]) s_.now[i] = s_.next[i];
+    if (s_.goes[i]) s_.now[i] = s_.next[i], s_.went[i] = s_.block_went[b] = next_sweep;
 }
 
-bool SkinTracker::Frame::goes_on_round(std::size_t i) const {
+bool SkinTracker::Frame::went_round(std::size_t i, std::uint8_t sweep) const {
   const auto ring = t_.rings_[i];
-  return s_.going[i] != 0 ||
-         std::any_of(ring.begin(), ring.end(), [&](std::uint32_t n) { return s_.going[n] != 0; });
+  return s_.went[i] == sweep ||
+         std::any_of(ring.begin(), ring.end(), [&](std::uint32_t n) { return s_.went[n] == sweep; });
 }
 
 void SkinTracker::Frame::take_next(std::size_t b) const {
@@ -434,7 +434,7 @@ void SkinTracker::Frame::take_next(std::size_t b) const {
 
 void SkinTracker::Frame::diffuse(std::size_t b) const {
   s_.next_warm[b] = 0;
-  if (!any_near(s_.warm, b)) return;
+  if (!any_near(b, s_.warm, 1)) return;
   for (std::size_t i = b * kBlock; i < std::min((b + 1) * kBlock, t_.tracked_); ++i) {
     float sum = s_.beta[i];
     const auto ring = t_.rings_[i];
@@ -457,9 +457,10 @@ void SkinTracker::Frame::find_stirred(std::size_t b) const {
     if (stirred(i)) s_.stirs[b] = 1;
 }
 
-bool SkinTracker::Frame::any_near(std::span<const std::uint8_t> blocks, std::size_t b) const {
+bool SkinTracker::Frame::any_near(std::size_t b, std::span<const std::uint8_t> marks,
+                                  std::uint8_t mark) const {
   const auto near = t_.near_blocks(b);
-  return std::any_of(near.begin(), near.end(), [&](std::uint32_t n) { return blocks[n] != 0; });
+  return std::any_of(near.begin(), near.end(), [&](std::uint32_t n) { return marks[n] == mark; });
 }
 
 void SkinTracker::Frame::widen(std::size_t b) const {
@@ -794,12 +795,14 @@ bool SkinTracker::Frame::is_flipped(std::size_t i) const {
   // By its own joints alone, which is quick. Where they leave doubt, by those of all corners.
   const auto ring = t_.rings_[i];
   const Eigen::Matrix3f turn = blended_linear(i);
-  const float scale = blended_scale(i);
+  const float scale = blended_scale(i), open = kSurelyOpen * scale * scale;
   Vec3f before = s_.now[ring.back()] - s_.now[i], rest_before = t_.rest_[ring.back()] - t_.rest_[i];
   for (const std::uint32_t n : ring) {
     const Vec3f edge = s_.now[n] - s_.now[i], rest_edge = t_.rest_[n] - t_.rest_[i];
-    const Vec3f carried = carried_normal(turn, scale, rest_before, rest_edge);
-    if (!(before.cross(edge).dot(carried) >= kSurelyOpen)) return smallest_area(i) < kThinTriangle;
+    const Vec3f carried = (turn * rest_before).cross(turn * rest_edge);
+    const float area = before.cross(edge).dot(carried);
+    const float least = open * open * carried.squaredNorm() * rest_before.cross(rest_edge).squaredNorm();
+    if (!(area > 0) || !(area * area >= least)) return smallest_area(i) < kThinTriangle;
     before = edge, rest_before = rest_edge;
   }
   return false;

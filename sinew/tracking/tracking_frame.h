@@ -1,5 +1,8 @@
 #pragma once
 
+#include <algorithm>
+
+#include <sinew/core/parallel.h>
 #include <sinew/tracking/skin_tracker.h>
 
 namespace sinew {
@@ -69,13 +72,23 @@ class SkinTracker::Frame {
   template <typename EachBlock>
   void untangle(int sweeps, bool all_slides, const EachBlock& each_block) const {
     if (sweeps <= 0) return;
-    each_block([&](std::size_t b) { find_stirred(b); });
+    std::fill(s_.may_untangle.begin(), s_.may_untangle.end(), std::uint8_t{0});
+    each_block([&](std::size_t b) {
+      s_.may_untangle[b] = 1;
+      find_stirred(b);
+    });
     each_block([&](std::size_t b) { find_tangled(b, all_slides); });
-    for (int sweep = 0; sweep < sweeps; ++sweep) {
-      std::swap(s_.going, s_.next_going);
-      std::swap(s_.stirs, s_.next_stirs);
-      each_block([&](std::size_t b) { untangle(b); });
-      each_block([&](std::size_t b) { take_untangled(b); });
+    for (int k = 1; k <= sweeps; ++k) {
+      const auto sweep = static_cast<std::uint8_t>(k);
+      find_untangled_blocks(sweep);
+      if (s_.swept_blocks.empty()) return;
+      const auto each_swept = [&](auto&& work) {
+        parallel_blocks(s_.swept_blocks.size(), 4, [&](std::size_t begin, std::size_t end) {
+          for (std::size_t i = begin; i < end; ++i) work(s_.swept_blocks[i]);
+        });
+      };
+      each_swept([&](std::size_t b) { untangle(b, sweep); });
+      each_swept([&](std::size_t b) { take_untangled(b, static_cast<std::uint8_t>(sweep + 1)); });
     }
   }
 
@@ -197,11 +210,14 @@ class SkinTracker::Frame {
 
   /// Says which blocks have skin that stirs.
   void find_stirred(std::size_t b) const;
-  /// Marks vertices of triangles that are flipped, or nearly, in `next_going`.
+  /// Marks vertices of triangles that are flipped, or nearly, as if they had gone in a sweep before the first.
   void find_tangled(std::size_t b, bool all_slides) const;
-  /// One sweep over what is marked in `going` and the vertices round it, into `next` and `next_going`.
-  void untangle(std::size_t b) const;
-  void take_untangled(std::size_t b) const;
+  /// Lists the blocks that have something to do in a sweep, those near what went in the one before.
+  void find_untangled_blocks(std::uint8_t sweep) const;
+  /// One sweep over what is marked with its number and the vertices round it, into `next`.
+  void untangle(std::size_t b, std::uint8_t sweep) const;
+  /// Takes them there and marks them for the next sweep.
+  void take_untangled(std::size_t b, std::uint8_t next_sweep) const;
 
   /// Whether one of the triangles round a vertex is flipped, or nearly.
   bool is_flipped(std::size_t i) const;
@@ -225,11 +241,11 @@ class SkinTracker::Frame {
   /// triangles may be flipped, or skin beside it has moved. None has where nothing stirs nearby.
   bool may_be_flipped(std::size_t i, bool stirred_nearby) const;
 
-  /// Whether some block that has to do with this one is marked.
-  bool any_near(std::span<const std::uint8_t> blocks, std::size_t b) const;
+  /// Whether some block that has to do with this one has such a mark.
+  bool any_near(std::size_t b, std::span<const std::uint8_t> marks, std::uint8_t mark) const;
 
-  /// Whether the last sweep of untangling moved the vertex or one beside it.
-  bool goes_on_round(std::size_t i) const;
+  /// Whether the sweep before moved the vertex or one beside it.
+  bool went_round(std::size_t i, std::uint8_t sweep) const;
 
   /// Whether tracking has moved it, or smoothing will.
   bool stirred(std::size_t i) const;
