@@ -41,6 +41,7 @@ constexpr float kKeptBulge = 0.5f;       // share of a vertex's height over its 
 // By the vertex's own joints alone: above it no corner's joints tell otherwise.
 constexpr float kSurelyOpen = 0.7f;
 constexpr float kThinTriangle = 0.3f;  // area over that at rest below which a triangle is nearly flipped
+constexpr float kSettled = 0.01f;      // a way so short, in edges, is not worth another sweep
 constexpr float kTurned = 0.8f;        // trace of a turn by 45 degrees, in thirds: from there on it may be
 constexpr float kDeepest = 0.9f;       // own field up to which a vertex is brought back: a bone is at 1
 constexpr float kSmoothed = 0.1f;      // beta from which on the last projection leaves the iso-value alone
@@ -407,7 +408,8 @@ void SkinTracker::Frame::untangle(std::size_t b, std::uint8_t sweep) const {
     s_.goes[i] = 0;
     if (!went_round(i, sweep) || !t_.mean_values_.valid[i] || !std::isfinite(s_.now[i].sum())) continue;
     const Vec3f way = way_upright(i);
-    if (way == Vec3f::Zero()) continue;
+    const float settled = kSettled * t_.edge_[i] * blended_scale(i);
+    if (!(way.squaredNorm() > settled * settled)) continue;
     s_.next[i] = s_.now[i] + way;
     s_.goes[i] = 1;
   }
