@@ -20,22 +20,21 @@ namespace {
 
 // A volume smaller than this share of the bounding box is that of a sheet.
 constexpr double kLeastVolumeShare = 1e-6;
-// Nearer to a hinge that bends than so many of its own limb radii, a vertex is bound to change its shape.
-constexpr double kBentRadii = 2;
+// Nearer to a hinge than so many limb radii skin is bound to change its shape.
+constexpr double kNearRadii = 2;
 // Skin within so many limb radii of a contact is bent by it.
 constexpr double kRimRadii = 0.5;
-constexpr std::size_t kHingesPerTask = 4;
 
-std::vector<std::vector<std::uint32_t>> vertices_near(std::span<const Hinge> hinges,
-                                                      std::span<const Vec3f> positions,
-                                                      std::span<const double> limb_radius) {
-  std::vector<std::vector<std::uint32_t>> near(hinges.size());
-  parallel_blocks(hinges.size(), kHingesPerTask, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t h = begin; h < end; ++h)
-      for (std::uint32_t v = 0; v < positions.size(); ++v) {
-        const double reach = kBentRadii * limb_radius[v];
-        if ((positions[v].cast<double>() - hinges[h].position).squaredNorm() <= reach * reach)
-          near[h].push_back(v);
+/// Marks vertices within two limb radii of a hinge, their own or the hinge's, whichever is larger.
+std::vector<std::uint8_t> vertices_near(std::span<const Hinge> hinges, const JointVolumeMeter& radii,
+                                        std::span<const Vec3f> positions,
+                                        std::span<const double> limb_radius) {
+  std::vector<std::uint8_t> near(positions.size(), 0);
+  parallel_blocks(positions.size(), 256, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t v = begin; v < end; ++v)
+      for (std::uint32_t h = 0; h < hinges.size() && !near[v]; ++h) {
+        const double reach = kNearRadii * std::max(limb_radius[v], radii.radius(h));
+        near[v] = (positions[v].cast<double>() - hinges[h].position).squaredNorm() <= reach * reach;
       }
   });
   return near;
@@ -109,7 +108,7 @@ SurfaceRuler::SurfaceRuler(const MeshView& rest, SkinWeights weights, const Surf
                                     std::span<const std::uint32_t>(surface.part.data(), triangles.size()));
   joint_volume_ =
       std::make_unique<JointVolumeMeter>(view(rest_positions_), weights_, limb_radius_, options_.hinges);
-  near_hinge_ = vertices_near(options_.hinges, rest_positions_, limb_radius_);
+  near_hinge_ = vertices_near(options_.hinges, *joint_volume_, rest_positions_, limb_radius_);
 
   SelfContact contact = find_contact(rest_positions_);
   rest_outside_ = std::move(contact.burial.outside);
@@ -173,13 +172,10 @@ void SurfaceRuler::measure_hinges(std::span<const Vec3f> positions, std::span<co
                                   const SelfContact& contact, std::span<const std::uint32_t> flipped,
                                   SurfaceMeasurements& frame) const {
   std::vector<std::uint32_t> bending;
-  std::vector<std::uint8_t> bent(positions.size(), 0);
-  for (std::uint32_t h = 0; h < options_.hinges.size(); ++h) {
-    if (turned_angle(options_.hinges[h], posed_from_rest) < kBendingAngle) continue;
-    bending.push_back(h);
-    for (const std::uint32_t v : near_hinge_[h]) bent[v] = 1;
-  }
+  for (std::uint32_t h = 0; h < options_.hinges.size(); ++h)
+    if (turned_angle(options_.hinges[h], posed_from_rest) >= kBendingAngle) bending.push_back(h);
   frame.joint_volumes = joint_volume_->measure(positions, bending);
+  std::vector<std::uint8_t> bent = near_hinge_;
   // Skin that presses on other skin becomes flat; that is not detail lost. Its rim is bent by it, too.
   std::vector<std::uint32_t> straight;
   for (std::uint32_t v = 0; v < bent.size(); ++v)

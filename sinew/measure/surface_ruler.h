@@ -36,8 +36,8 @@ struct SurfaceMeasurements {
   std::vector<JointVolume> joint_volumes;  ///< of the hinges that bend, see JointVolumeMeter
   Stretch area_stretch;
   Stretch edge_stretch;
-  /// Of the mean curvature, RMS over that at rest, away from hinges that bend and from skin in contact; see
-  /// CurvatureMeter and FoldContact.
+  /// Of the mean curvature, RMS over that at rest, two limb radii from any hinge and away from skin in
+  /// contact; see CurvatureMeter and FoldContact.
   std::optional<double> curvature_change;
   std::optional<double> curvature_mean_change;  ///< of the mean of its size over the same skin, signed
   std::size_t flipped_triangles = 0;
@@ -120,7 +120,7 @@ class SurfaceRuler {
   std::unique_ptr<const StretchMeter> stretch_;
   std::unique_ptr<const CurvatureMeter> curvature_;
   std::unique_ptr<const JointVolumeMeter> joint_volume_;
-  std::vector<std::vector<std::uint32_t>> near_hinge_;  // vertices that a hinge, when it bends, may bend
+  std::vector<std::uint8_t> near_hinge_;  // per vertex, 1: within two limb radii of a hinge
   std::vector<double> limb_radius_;
   std::vector<TrianglePair> rest_pairs_;
   std::vector<double> rest_outside_;

@@ -8,6 +8,7 @@
 
 #include <Eigen/Geometry>
 #include <Eigen/LU>
+#include <Eigen/SVD>
 
 #include <sinew/geometry/one_rings.h>
 #include <sinew/tracking/field_neighbours.h>
@@ -45,6 +46,7 @@ constexpr double kKeptBulge = 0.5;
 constexpr double kSurelyOpen = 0.7;
 constexpr double kThinTriangle = 0.3;
 constexpr double kTurned = 0.8;
+constexpr double kSettled = 0.01;
 constexpr double kSmoothed = 0.1;
 constexpr int kReturnSteps = 12;
 constexpr int kHalvings = 5;
@@ -311,14 +313,17 @@ class Tracking {
     project_active();
     for (int sweep = 0; sweep < kRestraints; ++sweep)
       move_active([&](std::size_t v) { return Vec3d(skin_[v].start + coherent(v, 0)); });
-    for (int sweep = 0; sweep < options_.untangling; ++sweep)
-      move_active([&](std::size_t v) { return untangled(v); });
 
     TrackedSkin result;
     for (std::size_t v = 0; v < skin_.size(); ++v) {
       result.positions.push_back(trusted(v));
       result.marks.push_back(skin_[v].mark);
     }
+    for (std::size_t v = 0; v < skin_.size(); ++v) skin_[v].now = result.positions[v];
+    untangle();
+    for (std::size_t v = 0; v < skin_.size(); ++v)
+      if (rest_[v].tracked && result.positions[v].allFinite())
+        result.positions[v] += rest_[v].trust * (skin_[v].now - result.positions[v]);
     return result;
   }
 
@@ -907,20 +912,13 @@ class Tracking {
     for (std::size_t v = 0; v < skin_.size(); ++v) skin_[v].beta = next[v];
   }
 
-  /// From here on those are active that have been moved, that β has come to, those of flipped triangles, and
-  /// their rings. What is smoothed is held.
+  /// From here on those are active that have been moved, or that β has come to. What is smoothed is held.
   void widen() {
-    std::vector<bool> all_flipped;
-    for (std::size_t v = 0; v < skin_.size(); ++v)
-      all_flipped.push_back(rest_[v].tracked && options_.untangling > 0 && may_be_flipped(v) &&
-                            skin_[v].now.allFinite() && is_flipped(v));
     for (std::size_t v = 0; v < skin_.size(); ++v) {
       PosedVertex& vertex = skin_[v];
       if (!rest_[v].tracked) continue;
       vertex.held = std::max(vertex.held, std::min(vertex.beta / kSmoothed, 1.0));
-      bool flipped = all_flipped[v];
-      for (const std::size_t n : rest_[v].ring) flipped = flipped || all_flipped[n];
-      vertex.active = vertex.now.allFinite() && (stirred(v) || flipped);
+      vertex.active = vertex.now.allFinite() && stirred(v);
     }
   }
 
@@ -960,35 +958,87 @@ class Tracking {
     return turn;
   }
 
+  /// Σ w_i |A_i| / √3: how much larger the joints make it.
+  double blended_scale(std::size_t v) const {
+    double scale = 0;
+    for (std::size_t k = 0; k < task_.weights.row_size(v); ++k)
+      scale += static_cast<double>(task_.weights.row_values(v)[k]) *
+               posed_from_rest_[task_.weights.row_joints(v)[k]].linear().norm() / std::sqrt(3.0);
+    return scale;
+  }
+
+  /// How much is left of a triangle's area, negative when it is flipped: <c, n> / (|c| s² A), n the
+  /// triangle's normal with its double area, A that at rest, c the normal of the rest's edges carried by a
+  /// blend of turns, s the scale; both those of the first corner or the mean of all three.
+  double area_left(std::size_t v, std::size_t a, std::size_t b, bool by_corners) const {
+    const Vec3d normal = (skin_[a].now - skin_[v].now).cross(skin_[b].now - skin_[v].now);
+    const Mat3d turn =
+        by_corners ? Mat3d(blended_turn(v) + blended_turn(a) + blended_turn(b)) : blended_turn(v);
+    const double scale =
+        by_corners ? (blended_scale(v) + blended_scale(a) + blended_scale(b)) / 3 : blended_scale(v);
+    const Vec3d to_a = task_.rest[a] - task_.rest[v], to_b = task_.rest[b] - task_.rest[v];
+    const Vec3d carried = (turn * to_a).cross(turn * to_b);
+    const double size = carried.norm() * scale * scale * to_a.cross(to_b).norm();
+    return size > 0 ? normal.dot(carried) / size : 1;
+  }
+
+  double smallest_area(std::size_t v, bool by_corners) const {
+    const std::vector<std::size_t>& ring = rest_[v].ring;
+    double least = 1;
+    for (std::size_t k = 0; k < ring.size(); ++k)
+      least = std::min(least, area_left(v, ring[k], ring[(k + 1) % ring.size()], by_corners));
+    return least;
+  }
+
   /// Below kThinTriangle by the mean of the corners' turns, and not above kSurelyOpen by the vertex's own.
   bool is_flipped(std::size_t v) const {
     return !(smallest_area(v, false) > kSurelyOpen) && smallest_area(v, true) < kThinTriangle;
   }
 
-  /// Least of 1 and, over the triangles round the vertex, <c, n> / |c|²: n the triangle's normal with its
-  /// double area, c that of the rest's edges, carried by the mean of the corners' blended turns or by the
-  /// vertex's own.
-  double smallest_area(std::size_t v, bool by_corners) const {
+  /// Mean over the triangles round the vertex of share × (c + R (p − q) − v): c the triangle's centre, q that
+  /// at rest, R the rotation nearest to the mean of the corners' turns, with their scale; share from 0, where
+  /// the triangle has kThinTriangle of its area, to 1, where it is flipped.
+  Vec3d way_upright(std::size_t v) const {
     const std::vector<std::size_t>& ring = rest_[v].ring;
-    double least = 1;
+    Vec3d sum = Vec3d::Zero();
     for (std::size_t k = 0; k < ring.size(); ++k) {
       const std::size_t a = ring[k], b = ring[(k + 1) % ring.size()];
-      const Vec3d normal = (skin_[a].now - skin_[v].now).cross(skin_[b].now - skin_[v].now);
-      const Mat3d turn =
-          by_corners ? Mat3d((blended_turn(v) + blended_turn(a) + blended_turn(b)) / 3) : blended_turn(v);
-      const Vec3d carried =
-          (turn * (task_.rest[a] - task_.rest[v])).cross(turn * (task_.rest[b] - task_.rest[v]));
-      if (carried.squaredNorm() > 0) least = std::min(least, normal.dot(carried) / carried.squaredNorm());
+      const double share = 1 - smooth_step(0, kThinTriangle, area_left(v, a, b, true));
+      if (!(share > 0)) continue;
+      const Eigen::JacobiSVD<Mat3d> svd(Mat3d(blended_turn(v) + blended_turn(a) + blended_turn(b)),
+                                        Eigen::ComputeFullU | Eigen::ComputeFullV);
+      const double scale = (blended_scale(v) + blended_scale(a) + blended_scale(b)) / 3;
+      const Vec3d centre = (skin_[v].now + skin_[a].now + skin_[b].now) / 3;
+      const Vec3d rest_centre = (task_.rest[v] + task_.rest[a] + task_.rest[b]) / 3;
+      sum += share * (centre +
+                      scale * (svd.matrixU() * svd.matrixV().transpose() * (task_.rest[v] - rest_centre)) -
+                      skin_[v].now);
     }
-    return least;
+    return sum / static_cast<double>(ring.size());
   }
 
-  /// Towards the ring's mean, by `fineness` times a share from 0, where no triangle has less than
-  /// kThinTriangle of its area, to 1, where one is flipped.
-  Vec3d untangled(std::size_t v) const {
-    if (rest_[v].mean_values.empty()) return skin_[v].now;
-    const double share = 1 - smooth_step(0, kThinTriangle, smallest_area(v, true));
-    return skin_[v].now + rest_[v].fineness * share * (ring_mean(v) - skin_[v].now);
+  /// Sweeps over the vertices of flipped triangles, then over those that the sweep before moved, by more than
+  /// kSettled edges, and their rings.
+  void untangle() {
+    if (options_.untangling == 0) return;
+    std::vector<bool> went;
+    for (std::size_t v = 0; v < skin_.size(); ++v)
+      went.push_back(rest_[v].tracked && may_be_flipped(v) && skin_[v].now.allFinite() && is_flipped(v));
+    for (int sweep = 0; sweep < options_.untangling; ++sweep) {
+      std::vector<bool> goes(skin_.size(), false);
+      std::vector<Vec3d> way(skin_.size(), Vec3d::Zero());
+      for (std::size_t v = 0; v < skin_.size(); ++v) {
+        if (!rest_[v].tracked || rest_[v].mean_values.empty() || !skin_[v].now.allFinite()) continue;
+        bool near = went[v];
+        for (const std::size_t n : rest_[v].ring) near = near || went[n];
+        if (!near) continue;
+        way[v] = way_upright(v);
+        goes[v] = way[v].norm() > kSettled * rest_[v].edge * blended_scale(v);
+      }
+      for (std::size_t v = 0; v < skin_.size(); ++v)
+        if (goes[v]) skin_[v].now += way[v];
+      went = goes;
+    }
   }
 
   /// start + trust (now − start).

@@ -34,7 +34,7 @@ struct TrackedSkin {
   std::vector<TrackMark> marks;
 };
 
-/// What SkinTracker does to `start`. Stages, in this order:
+/// What SkinTracker::track() does to `start`. Stages, in this order:
 ///
 /// 1. start: each vertex's goal t = iso + swelling min(0, f − iso), nearer to f by `ease`.
 /// 2. `rounds` times: bring vertices that are across a contact back to their own side, take `steps` Newton
@@ -43,8 +43,9 @@ struct TrackedSkin {
 ///    `smoothing` sweeps.
 /// 4. Bring back and take `steps` Newton steps once more; what was smoothed takes none.
 /// 5. Restrain displacements that differ from their neighbours'.
-/// 6. Untangle triangles that are flipped, `untangling` sweeps.
-/// 7. On meshes too coarse for their fields, take a share of the displacement only.
+/// 6. On meshes too coarse for their fields, take a share of the displacement only.
+/// 7. What SkinTracker::untangle() does then: put triangles that are flipped upright, `untangling` sweeps; on
+///    coarse meshes a share of it.
 TrackedSkin track(const TrackingTask& task, std::span<const Affine3d> posed_from_rest,
                   std::span<const Vec3d> start);
 

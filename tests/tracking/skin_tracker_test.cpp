@@ -85,6 +85,7 @@ struct Tracked {
 Tracked track(const SkinTracker& tracker, std::span<const Affine3d> posed, std::vector<Vec3f> positions) {
   TrackingScratch scratch = tracker.make_scratch();
   tracker.track(posed, scratch, positions);
+  tracker.untangle(scratch, positions);
   return {positions, scratch.marks};
 }
 
@@ -425,6 +426,7 @@ Sweep sweep(const Tube& tube, double first, double last) {
     std::rotate(frames.begin(), frames.begin() + 1, frames.end());
     frames[2] = tube.dqs(posed);
     tracker.track(posed, scratch, frames[2]);
+    tracker.untangle(scratch, frames[2]);
     if (frames[0].empty()) continue;
     for (std::size_t v = 0; v < tube.size(); ++v) {
       const Vec3f step = frames[2][v] - frames[1][v], before = frames[1][v] - frames[0][v];
@@ -550,9 +552,11 @@ TEST(SkinTracker, SameBitsOnAnyNumberOfThreadsAndAgain) {
   for (const double degrees : {140.0, 20.0, 75.0}) {
     std::vector<Vec3f> other = tube.dqs(Tube::bent(degrees));
     tracker.track(Tube::bent(degrees), scratch, other);
+    tracker.untangle(scratch, other);
   }
   std::vector<Vec3f> again = before;
   tracker.track(posed, scratch, again);
+  tracker.untangle(scratch, again);
   EXPECT_TRUE(again == alone.positions);
   EXPECT_TRUE(scratch.marks == alone.marks);
   // Nor a tracker on the others that are made like it.
@@ -573,6 +577,7 @@ TEST(SkinTracker, FramesAllocateNothing) {
     tbb::task_arena(1).execute([&] {
       const std::size_t before = test::allocations();
       tracker.track(posed, scratch, positions);
+      tracker.untangle(scratch, positions);
       in_frame = test::allocations() - before;
     });
     EXPECT_EQ(in_frame, 0u);

@@ -115,6 +115,7 @@ Difference compare(const Subject& subject, std::span<const Affine3d> posed, std:
                             subject.fields.set, subject.weights, identity, options);
   TrackingScratch scratch = tracker.make_scratch();
   tracker.track(posed, scratch, start);
+  tracker.untangle(scratch, start);
 
   Difference result;
   for (std::size_t v = 0; v < start.size(); ++v) {

@@ -553,6 +553,7 @@ struct Limb {
     const std::vector<Vec3f> before = dqs(posed);
     std::vector<Vec3f> after = before;
     skin.track(posed, scratch, after);
+    skin.untangle(scratch, after);
     float most = 0;
     for (std::size_t v = 0; v < size(); ++v) most = std::max(most, (after[v] - before[v]).norm() / kRadius);
     return most;
@@ -645,6 +646,7 @@ TEST(TwistView, ATwistBeyondABendIsOne) {
   const std::vector<Vec3f> before = limb.dqs(posed);
   std::vector<Vec3f> after = before;
   tracker.track(posed, scratch, after);
+  tracker.untangle(scratch, after);
   std::size_t twisted = 0, bent = 0;
   for (std::size_t v = 0; v < limb.size(); ++v) {
     const float moved = (after[v] - before[v]).norm() / kRadius;
