@@ -147,7 +147,7 @@ void ElasticLayer::deform(const LayerFrame& frame, LayerState* state, std::span<
   if (has_morphs_) elastic_->add_morphs(s.skin, frame.rest, positions);
   filling_->fill(posed, has_morphs_ ? frame.rest : std::span<const Vec3f>(), s.skin.tracking.room, s.filling,
                  positions);
-  elastic_->tracker().untangle(s.skin.tracking, positions);
+  elastic_->untangle(s.skin, positions);
   if (!frame.room.empty()) elastic_->leave_room(positions, s.skin, frame.room);
 }
 

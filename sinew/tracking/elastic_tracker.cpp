@@ -348,7 +348,7 @@ void ElasticTracker::start(std::span<const Affine3d> posed_from_rest, ElasticSta
   pose(posed_from_rest, s);
   for (std::size_t i = 0; i < tracker_.tracked_; ++i) positions[tracker_.vertex_[i]] = s.tracking.start[i];
   tracker_.track(posed_from_rest, s.tracking, positions);
-  tracker_.untangle(s.tracking, positions);
+  tracker_.untangle(s.tracking, positions, freedom_);
   for (std::size_t i = 0; i < tracker_.tracked_; ++i) {
     const Vec3f kept =
         s.tracking.transforms[tracker_.own_[i]].inverse(Eigen::Affine) * positions[tracker_.vertex_[i]];

@@ -74,6 +74,11 @@ class ElasticTracker {
   void add_morphs(const ElasticState& state, std::span<const Vec3f> morphed_rest,
                   std::span<Vec3f> positions) const;
 
+  /// As SkinTracker::untangle, after the last step and whatever else moves its skin; it is not remembered.
+  /// Rigid skin stays.
+  void untangle(ElasticState& state, std::span<Vec3f> positions) const {
+    tracker_.untangle(state.tracking, positions, freedom_);
+  }
   /// As SkinTracker::leave_room, after the last step.
   void leave_room(std::span<const Vec3f> positions, ElasticState& state, std::span<float> room) const {
     tracker_.leave_room(positions, state.tracking, room, true);

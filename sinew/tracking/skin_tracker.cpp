@@ -362,8 +362,10 @@ void SkinTracker::track(std::span<const Affine3d> posed_from_rest, TrackingScrat
   });
 }
 
-void SkinTracker::untangle(TrackingScratch& s, std::span<Vec3f> positions) const {
+void SkinTracker::untangle(TrackingScratch& s, std::span<Vec3f> positions,
+                           std::span<const float> freedom) const {
   assert(positions.size() == vertex_.size());
+  assert(freedom.empty() || freedom.size() >= tracked_);
   const auto each_vertex = [&](std::size_t count, auto&& work) {
     parallel_blocks(count, 4096, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) work(i);
@@ -377,7 +379,8 @@ void SkinTracker::untangle(TrackingScratch& s, std::span<Vec3f> positions) const
   });
   each_vertex(tracked_, [&](std::size_t i) {
     Vec3f& position = positions[vertex_[i]];
-    if (s.now[i] != position && std::isfinite(position.sum())) position += trust_[i] * (s.now[i] - position);
+    if (s.now[i] == position || !std::isfinite(position.sum())) return;
+    position += (freedom.empty() ? trust_[i] : freedom[i] * trust_[i]) * (s.now[i] - position);
   });
 }
 

@@ -116,7 +116,9 @@ class SkinTracker {
 
   /// The last step of the frame that was tracked, after whatever else moves its skin: triangles that are
   /// flipped against where their joints carry them, or nearly, are put upright. Promises as track().
-  void untangle(TrackingScratch& scratch, std::span<Vec3f> positions) const;
+  void untangle(TrackingScratch& scratch, std::span<Vec3f> positions) const {
+    untangle(scratch, positions, {});
+  }
   /// After track(), with its positions: lowers `room`, one entry per rest vertex, for those that lie near
   /// skin of other parts that they face, to 0 for those in contact.
   void leave_room(std::span<const Vec3f> positions, TrackingScratch& scratch, std::span<float> room) const {
@@ -130,6 +132,9 @@ class SkinTracker {
 
  private:
   friend class ElasticTracker;
+
+  /// `freedom`, one per vertex in the tracker's order or none, is how much of its way a vertex takes.
+  void untangle(TrackingScratch& s, std::span<Vec3f> positions, std::span<const float> freedom) const;
   struct Contact;
   struct Probe;
   class Frame;
