@@ -41,6 +41,8 @@ constexpr float kKeptBulge = 0.5f;       // share of a vertex's height over its 
 // By the vertex's own joints alone: above it no corner's joints tell otherwise.
 constexpr float kSurelyOpen = 0.7f;
 constexpr float kThinTriangle = 0.3f;  // area over that at rest below which a triangle is nearly flipped
+constexpr float kShrunk = 0.9f;        // size of a blend of turns, of theirs, up to which it is made a rotation
+constexpr float kDrawn = 0.3f;         // share of the way to the ring's mean that a tangled vertex goes at first
 constexpr float kSettled = 0.01f;      // a way so short, in edges, is not worth another sweep
 constexpr float kTurned = 0.8f;        // trace of a turn by 45 degrees, in thirds: from there on it may be
 constexpr float kDeepest = 0.9f;       // own field up to which a vertex is brought back: a bone is at 1
@@ -77,6 +79,11 @@ constexpr float kClear = 0.35f;  // own field less another's from which on they 
 constexpr float kNotAsked = -1;  // of what is not known yet whether it slides
 constexpr float kNoGradient = 1e-6f;
 constexpr float kLeastBeta = 1e-3f;
+
+/// Whether a blend of turns has shrunk so much that it also leans normals over.
+bool is_shrunk(const Eigen::Matrix3f& turn, float scale) {
+  return turn.norm() < kShrunk * std::numbers::sqrt3_v<float> * scale;
+}
 
 /// The normal of a triangle with these edges at rest as a blend of turns carries it, over its double area:
 /// times a double area, how much of it is left. Zero where it has none. Blended turns shrink what they turn,
@@ -403,11 +410,11 @@ void SkinTracker::Frame::find_untangled_blocks(std::uint8_t sweep) const {
     if (s_.may_untangle[b] && any_near(b, s_.block_went, sweep)) s_.swept_blocks.push_back(b);
 }
 
-void SkinTracker::Frame::untangle(std::size_t b, std::uint8_t sweep) const {
+void SkinTracker::Frame::untangle(std::size_t b, std::uint8_t sweep, float left) const {
   for (std::size_t i = b * kBlock; i < std::min((b + 1) * kBlock, t_.tracked_); ++i) {
     s_.goes[i] = 0;
     if (!went_round(i, sweep) || !t_.mean_values_.valid[i] || !std::isfinite(s_.now[i].sum())) continue;
-    const Vec3f way = way_upright(i);
+    const Vec3f way = way_upright(i, kDrawn * left);
     const float settled = kSettled * t_.edge_[i] * blended_scale(i);
     if (!(way.squaredNorm() > settled * settled)) continue;
     s_.next[i] = s_.now[i] + way;
@@ -798,6 +805,7 @@ bool SkinTracker::Frame::is_flipped(std::size_t i) const {
   const auto ring = t_.rings_[i];
   const Eigen::Matrix3f turn = blended_linear(i);
   const float scale = blended_scale(i), open = kSurelyOpen * scale * scale;
+  if (is_shrunk(turn, scale)) return smallest_area(i) < kThinTriangle;
   Vec3f before = s_.now[ring.back()] - s_.now[i], rest_before = t_.rest_[ring.back()] - t_.rest_[i];
   for (const std::uint32_t n : ring) {
     const Vec3f edge = s_.now[n] - s_.now[i], rest_edge = t_.rest_[n] - t_.rest_[i];
@@ -821,19 +829,22 @@ void SkinTracker::Frame::carry_triangles(std::size_t i) const {
     const Eigen::Matrix3f turn_here = blended_linear(ring[k]);
     const float scale_here = blended_scale(ring[k]);
     const Vec3f rest_edge = t_.rest_[ring[k]] - t_.rest_[i];
-    s_.carried[t_.rings_.starts[i] + k] = carried_normal(
-        own + turn_before + turn_here, (own_scale + scale_before + scale_here) / 3, rest_before, rest_edge);
+    Eigen::Matrix3f turn = (own + turn_before + turn_here) / 3;
+    const float scale = (own_scale + scale_before + scale_here) / 3;
+    if (is_shrunk(turn, scale)) turn = polar_rotation<float>(turn);
+    s_.carried[t_.rings_.starts[i] + k] = carried_normal(turn, scale, rest_before, rest_edge);
     s_.corner[t_.rings_.starts[i] + k].x() = std::numeric_limits<float>::quiet_NaN();
     turn_before = turn_here, scale_before = scale_here, rest_before = rest_edge;
   }
   s_.is_carried[i] = 1;
 }
 
-Vec3f SkinTracker::Frame::way_upright(std::size_t i) const {
+Vec3f SkinTracker::Frame::way_upright(std::size_t i, float drawn) const {
   if (!s_.is_carried[i]) carry_triangles(i);
   const auto ring = t_.rings_[i];
   const std::size_t first = t_.rings_.starts[i];
   Vec3f sum = Vec3f::Zero();
+  float most = 0;
   std::uint32_t last = ring.back();
   for (std::size_t k = 0; k < ring.size(); ++k) {
     const Vec3f before = s_.now[last] - s_.now[i], edge = s_.now[ring[k]] - s_.now[i];
@@ -843,11 +854,14 @@ Vec3f SkinTracker::Frame::way_upright(std::size_t i) const {
       Vec3f& corner = s_.corner[first + k];
       if (!std::isfinite(corner.x())) corner = carried_corner(i, last, ring[k]);
       // From the corner to the triangle's centre, and from there to where the corner should be.
-      sum += (1 - smooth_step(0, kThinTriangle, area)) * ((before + edge) / 3 + corner);
+      const float share = 1 - smooth_step(0, kThinTriangle, area);
+      sum += share * ((before + edge) / 3 + corner);
+      most = std::max(most, share);
     }
     last = ring[k];
   }
   sum /= static_cast<float>(ring.size());
+  if (most > 0) sum += drawn * most * (ring_mean(i) - s_.now[i]);
   return std::isfinite(sum.sum()) ? sum : Vec3f(Vec3f::Zero());
 }
 

@@ -87,7 +87,8 @@ class SkinTracker::Frame {
           for (std::size_t i = begin; i < end; ++i) work(s_.swept_blocks[i]);
         });
       };
-      each_swept([&](std::size_t b) { untangle(b, sweep); });
+      const float left = 1 - static_cast<float>(k - 1) / static_cast<float>(sweeps);
+      each_swept([&](std::size_t b) { untangle(b, sweep, left); });
       each_swept([&](std::size_t b) { take_untangled(b, static_cast<std::uint8_t>(sweep + 1)); });
     }
   }
@@ -214,8 +215,9 @@ class SkinTracker::Frame {
   void find_tangled(std::size_t b, bool all_slides) const;
   /// Lists the blocks that have something to do in a sweep, those near what went in the one before.
   void find_untangled_blocks(std::uint8_t sweep) const;
-  /// One sweep over what is marked with its number and the vertices round it, into `next`.
-  void untangle(std::size_t b, std::uint8_t sweep) const;
+  /// One sweep over what is marked with its number and the vertices round it, into `next`; `left` is the share
+  /// of sweeps that are left.
+  void untangle(std::size_t b, std::uint8_t sweep, float left) const;
   /// Takes them there and marks them for the next sweep.
   void take_untangled(std::size_t b, std::uint8_t next_sweep) const;
 
@@ -229,7 +231,8 @@ class SkinTracker::Frame {
 
   /// Where a vertex goes so that the triangles round it that are flipped, or nearly, stand as they are
   /// carried: of each to its corner of the carried triangle about the same centre, the others want it to stay.
-  Vec3f way_upright(std::size_t i) const;
+  /// And a share `drawn` of the way to its ring's mean, so that what stands upright is smooth.
+  Vec3f way_upright(std::size_t i, float drawn) const;
   /// From the centre of a triangle to the first of its corners, as the rotation nearest to the mean of all
   /// three corners' joints carries it.
   Vec3f carried_corner(std::size_t i, std::size_t second, std::size_t third) const;

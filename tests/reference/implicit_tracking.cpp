@@ -47,6 +47,8 @@ constexpr double kSurelyOpen = 0.7;
 constexpr double kThinTriangle = 0.3;
 constexpr double kTurned = 0.8;
 constexpr double kSettled = 0.01;
+constexpr double kShrunk = 0.9;
+constexpr double kDrawn = 0.3;
 constexpr double kSmoothed = 0.1;
 constexpr int kReturnSteps = 12;
 constexpr int kHalvings = 5;
@@ -967,15 +969,26 @@ class Tracking {
     return scale;
   }
 
+  static bool is_shrunk(const Mat3d& turn, double scale) {
+    return turn.norm() < kShrunk * std::sqrt(3.0) * scale;
+  }
+
+  static Mat3d nearest_rotation(const Mat3d& turn) {
+    const Eigen::JacobiSVD<Mat3d> svd(turn, Eigen::ComputeFullU | Eigen::ComputeFullV);
+    return svd.matrixU() * svd.matrixV().transpose();
+  }
+
   /// How much is left of a triangle's area, negative when it is flipped: <c, n> / (|c| s² A), n the
   /// triangle's normal with its double area, A that at rest, c the normal of the rest's edges carried by a
-  /// blend of turns, s the scale; both those of the first corner or the mean of all three.
+  /// blend of turns, s the scale; both those of the first corner or the mean of all three. A mean that has
+  /// shrunk is made a rotation.
   double area_left(std::size_t v, std::size_t a, std::size_t b, bool by_corners) const {
     const Vec3d normal = (skin_[a].now - skin_[v].now).cross(skin_[b].now - skin_[v].now);
-    const Mat3d turn =
-        by_corners ? Mat3d(blended_turn(v) + blended_turn(a) + blended_turn(b)) : blended_turn(v);
+    Mat3d turn =
+        by_corners ? Mat3d((blended_turn(v) + blended_turn(a) + blended_turn(b)) / 3) : blended_turn(v);
     const double scale =
         by_corners ? (blended_scale(v) + blended_scale(a) + blended_scale(b)) / 3 : blended_scale(v);
+    if (by_corners && is_shrunk(turn, scale)) turn = nearest_rotation(turn);
     const Vec3d to_a = task_.rest[a] - task_.rest[v], to_b = task_.rest[b] - task_.rest[v];
     const Vec3d carried = (turn * to_a).cross(turn * to_b);
     const double size = carried.norm() * scale * scale * to_a.cross(to_b).norm();
@@ -992,29 +1005,31 @@ class Tracking {
 
   /// Below kThinTriangle by the mean of the corners' turns, and not above kSurelyOpen by the vertex's own.
   bool is_flipped(std::size_t v) const {
-    return !(smallest_area(v, false) > kSurelyOpen) && smallest_area(v, true) < kThinTriangle;
+    const bool doubtful =
+        is_shrunk(blended_turn(v), blended_scale(v)) || !(smallest_area(v, false) > kSurelyOpen);
+    return doubtful && smallest_area(v, true) < kThinTriangle;
   }
 
   /// Mean over the triangles round the vertex of share × (c + R (p − q) − v): c the triangle's centre, q that
   /// at rest, R the rotation nearest to the mean of the corners' turns, with their scale; share from 0, where
-  /// the triangle has kThinTriangle of its area, to 1, where it is flipped.
-  Vec3d way_upright(std::size_t v) const {
+  /// the triangle has kThinTriangle of its area, to 1, where it is flipped. And `drawn` times the largest share
+  /// towards the ring's mean.
+  Vec3d way_upright(std::size_t v, double drawn) const {
     const std::vector<std::size_t>& ring = rest_[v].ring;
     Vec3d sum = Vec3d::Zero();
+    double most = 0;
     for (std::size_t k = 0; k < ring.size(); ++k) {
       const std::size_t a = ring[k], b = ring[(k + 1) % ring.size()];
       const double share = 1 - smooth_step(0, kThinTriangle, area_left(v, a, b, true));
       if (!(share > 0)) continue;
-      const Eigen::JacobiSVD<Mat3d> svd(Mat3d(blended_turn(v) + blended_turn(a) + blended_turn(b)),
-                                        Eigen::ComputeFullU | Eigen::ComputeFullV);
+      const Mat3d turn = nearest_rotation(blended_turn(v) + blended_turn(a) + blended_turn(b));
       const double scale = (blended_scale(v) + blended_scale(a) + blended_scale(b)) / 3;
       const Vec3d centre = (skin_[v].now + skin_[a].now + skin_[b].now) / 3;
       const Vec3d rest_centre = (task_.rest[v] + task_.rest[a] + task_.rest[b]) / 3;
-      sum += share * (centre +
-                      scale * (svd.matrixU() * svd.matrixV().transpose() * (task_.rest[v] - rest_centre)) -
-                      skin_[v].now);
+      sum += share * (centre + scale * (turn * (task_.rest[v] - rest_centre)) - skin_[v].now);
+      most = std::max(most, share);
     }
-    return sum / static_cast<double>(ring.size());
+    return sum / static_cast<double>(ring.size()) + drawn * most * (ring_mean(v) - skin_[v].now);
   }
 
   /// Sweeps over the vertices of flipped triangles, then over those that the sweep before moved, by more than
@@ -1032,7 +1047,7 @@ class Tracking {
         bool near = went[v];
         for (const std::size_t n : rest_[v].ring) near = near || went[n];
         if (!near) continue;
-        way[v] = way_upright(v);
+        way[v] = way_upright(v, kDrawn * (1 - static_cast<double>(sweep) / options_.untangling));
         goes[v] = way[v].norm() > kSettled * rest_[v].edge * blended_scale(v);
       }
       for (std::size_t v = 0; v < skin_.size(); ++v)
