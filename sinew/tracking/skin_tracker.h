@@ -70,14 +70,14 @@ struct TrackingScratch {
   std::vector<Vec3f> start, now, next, gradient, inwards;
   std::vector<Vec3f> out, bone;               ///< outward normal and nearest point of the own bone
   std::vector<std::uint8_t> warm, next_warm;  ///< per block, 1: some vertex has a beta
-  std::vector<Vec3f> carried;            ///< per ring entry, its triangle's carried normal over its square
-  std::vector<Vec3f> corner;             ///< likewise, from its centre to the vertex, once it is asked for
-  std::vector<std::uint8_t> is_carried;  ///< 1: those of its ring are known
-  std::vector<std::uint8_t> stirs;            ///< per block, 1: tracking has moved some vertex
-  std::vector<std::uint8_t> went, goes;       ///< the next sweep of untangling after it went; 1: it goes
-  std::vector<std::uint8_t> block_went;       ///< per block, the latest of its vertices
-  std::vector<std::uint8_t> may_untangle;     ///< per block, 1: of those that this frame looks at
-  std::vector<std::uint32_t> swept_blocks;    ///< by this sweep
+  std::vector<Vec3f> carried;               ///< per ring entry, its triangle's carried normal over its square
+  std::vector<Vec3f> corner;                ///< likewise, from its centre to the vertex, once it is asked for
+  std::vector<std::uint8_t> is_carried;     ///< 1: those of its ring are known
+  std::vector<std::uint8_t> stirs;          ///< per block, 1: tracking has moved some vertex
+  std::vector<std::uint8_t> went, goes;     ///< the next sweep of untangling after it went; 1: it goes
+  std::vector<std::uint8_t> block_went;     ///< per block, the latest of its vertices
+  std::vector<std::uint8_t> may_untangle;   ///< per block, 1: of those that this frame looks at
+  std::vector<std::uint32_t> swept_blocks;  ///< by this sweep
   std::vector<float> error, target, beta, next_beta;
   std::vector<float> held;             ///< share of the steps to the iso-value that are not taken
   std::vector<std::uint64_t> present;  ///< bits of the block's fields that a vertex has to do with

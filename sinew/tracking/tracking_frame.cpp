@@ -41,12 +41,12 @@ constexpr float kKeptBulge = 0.5f;       // share of a vertex's height over its 
 // By the vertex's own joints alone: above it no corner's joints tell otherwise.
 constexpr float kSurelyOpen = 0.7f;
 constexpr float kThinTriangle = 0.3f;  // area over that at rest below which a triangle is nearly flipped
-constexpr float kShrunk = 0.9f;        // size of a blend of turns, of theirs, up to which it is made a rotation
-constexpr float kDrawn = 0.3f;         // share of the way to the ring's mean that a tangled vertex goes at first
-constexpr float kSettled = 0.01f;      // a way so short, in edges, is not worth another sweep
-constexpr float kTurned = 0.8f;        // trace of a turn by 45 degrees, in thirds: from there on it may be
-constexpr float kDeepest = 0.9f;       // own field up to which a vertex is brought back: a bone is at 1
-constexpr float kSmoothed = 0.1f;      // beta from which on the last projection leaves the iso-value alone
+constexpr float kShrunk = 0.9f;    // size of a blend of turns, of theirs, up to which it is made a rotation
+constexpr float kDrawn = 0.3f;     // share of the way to the ring's mean that a tangled vertex goes at first
+constexpr float kSettled = 0.01f;  // a way so short, in edges, is not worth another sweep
+constexpr float kTurned = 0.8f;    // trace of a turn by 45 degrees, in thirds: from there on it may be
+constexpr float kDeepest = 0.9f;   // own field up to which a vertex is brought back: a bone is at 1
+constexpr float kSmoothed = 0.1f;  // beta from which on the last projection leaves the iso-value alone
 // Own field less another's, beyond the gap, up to which skin lies against the other's, and from which on it
 // does not.
 constexpr float kTight = 0.005f;

@@ -211,12 +211,13 @@ class SkinTracker::Frame {
 
   /// Says which blocks have skin that stirs.
   void find_stirred(std::size_t b) const;
-  /// Marks vertices of triangles that are flipped, or nearly, as if they had gone in a sweep before the first.
+  /// Marks vertices of triangles that are flipped, or nearly, as if they had gone in a sweep before the
+  /// first.
   void find_tangled(std::size_t b, bool all_slides) const;
   /// Lists the blocks that have something to do in a sweep, those near what went in the one before.
   void find_untangled_blocks(std::uint8_t sweep) const;
-  /// One sweep over what is marked with its number and the vertices round it, into `next`; `left` is the share
-  /// of sweeps that are left.
+  /// One sweep over what is marked with its number and the vertices round it, into `next`; `left` is the
+  /// share of sweeps that are left.
   void untangle(std::size_t b, std::uint8_t sweep, float left) const;
   /// Takes them there and marks them for the next sweep.
   void take_untangled(std::size_t b, std::uint8_t next_sweep) const;
@@ -230,8 +231,8 @@ class SkinTracker::Frame {
   float smallest_area(std::size_t i) const;
 
   /// Where a vertex goes so that the triangles round it that are flipped, or nearly, stand as they are
-  /// carried: of each to its corner of the carried triangle about the same centre, the others want it to stay.
-  /// And a share `drawn` of the way to its ring's mean, so that what stands upright is smooth.
+  /// carried: of each to its corner of the carried triangle about the same centre, the others want it to
+  /// stay. And a share `drawn` of the way to its ring's mean, so that what stands upright is smooth.
   Vec3f way_upright(std::size_t i, float drawn) const;
   /// From the centre of a triangle to the first of its corners, as the rotation nearest to the mean of all
   /// three corners' joints carries it.

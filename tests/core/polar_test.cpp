@@ -3,8 +3,8 @@
 #include <limits>
 #include <random>
 
-#include <Eigen/SVD>
 #include <gtest/gtest.h>
+#include <Eigen/SVD>
 
 #include <sinew/core/math.h>
 

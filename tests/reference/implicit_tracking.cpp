@@ -1012,8 +1012,8 @@ class Tracking {
 
   /// Mean over the triangles round the vertex of share × (c + R (p − q) − v): c the triangle's centre, q that
   /// at rest, R the rotation nearest to the mean of the corners' turns, with their scale; share from 0, where
-  /// the triangle has kThinTriangle of its area, to 1, where it is flipped. And `drawn` times the largest share
-  /// towards the ring's mean.
+  /// the triangle has kThinTriangle of its area, to 1, where it is flipped. And `drawn` times the largest
+  /// share towards the ring's mean.
   Vec3d way_upright(std::size_t v, double drawn) const {
     const std::vector<std::size_t>& ring = rest_[v].ring;
     Vec3d sum = Vec3d::Zero();
