@@ -259,20 +259,18 @@ TrackingScratch SkinTracker::make_scratch() const {
   s.warm.resize(s.blocks.size());
   s.next_warm.resize(s.blocks.size());
   s.stirs.resize(s.blocks.size());
-  s.block_went.resize(s.blocks.size());
   s.may_untangle.resize(s.blocks.size());
   s.swept_blocks.reserve(s.blocks.size());
   s.work.resize(tracked_);
   for (std::vector<Vec3f>* vectors : {&s.start, &s.now, &s.next, &s.gradient, &s.inwards, &s.out, &s.bone})
     vectors->assign(count, Vec3f::Zero());
-  for (std::vector<float>* numbers : {&s.held, &s.error, &s.target, &s.beta, &s.next_beta})
+  for (std::vector<float>* numbers : {&s.side, &s.held, &s.error, &s.target, &s.beta, &s.next_beta})
     numbers->assign(count, 0);
   s.present.assign(count, 0);
   s.carried.resize(mean_values_.values.size());
   s.corner.resize(mean_values_.values.size());
   s.is_carried.assign(count, 0);
-  s.went.assign(count, 0);
-  s.goes.assign(count, 0);
+  for (std::vector<std::uint64_t>* bits : {&s.asked, &s.next_asked, &s.goes}) bits->assign(s.blocks.size(), 0);
   s.slides.resize(neighbours_.entries.size());
   s.free.assign(count, 1);
   s.room.assign(count, 1);
@@ -329,10 +327,7 @@ void SkinTracker::track(std::span<const Affine3d> posed_from_rest, TrackingScrat
   each_block([&](std::size_t b) { frame.start(b, options_.steps); });
   for (int round = 1; round < options_.rounds; ++round) {
     each_block([&](std::size_t b) { frame.relax(b); });
-    each_block([&](std::size_t b) {
-      frame.take_next(b);
-      frame.project(b, options_.steps);
-    });
+    each_block([&](std::size_t b) { frame.follow(b, options_.steps); });
   }
   each_block([&](std::size_t b) { frame.find_warm(b); });
   for (int sweep = 0; sweep < options_.diffusion; ++sweep) {

@@ -1,6 +1,7 @@
 #include <sinew/tracking/tracking_frame.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -76,6 +77,10 @@ constexpr float kFelt = 0.35f;
 // What a stranger's long edges add to the gap, times the square of these in own support radii.
 constexpr float kCoarseGap = 0.18f;
 constexpr float kClear = 0.35f;  // own field less another's from which on they are not in contact
+// Where the fields are as flat as their gradient says: so far, in support radii, from where they were asked,
+// and so much on the own side.
+constexpr float kFlatReach = 0.02f;
+constexpr float kAfar = 0.1f;
 constexpr float kNotAsked = -1;  // of what is not known yet whether it slides
 constexpr float kNoGradient = 1e-6f;
 constexpr float kLeastBeta = 1e-3f;
@@ -275,7 +280,7 @@ void SkinTracker::Frame::close_fold(const TrackingScratch::Block& block, std::si
 
 void SkinTracker::Frame::look_again(const TrackingScratch::Block& block, std::size_t i, const Vec3f& x,
                                     Probe& p) const {
-  s_.present[i] |= present_fields(block, i, x);
+  add_present(block, i, x);
   p = probe(block, i, x);
 }
 
@@ -344,6 +349,31 @@ void SkinTracker::Frame::project(std::size_t b, int times) const {
   }
 }
 
+void SkinTracker::Frame::follow(std::size_t b, int times) const {
+  const TrackingScratch::Block& block = s_.blocks[b];
+  for (std::size_t k = 0; k < block.active; ++k) {
+    const std::size_t i = s_.work[b * kBlock + k];
+    if (!follow_plane(i, times)) {
+      s_.now[i] = s_.next[i];
+      project(block, i, times, probe(block, i, s_.now[i]));
+    }
+  }
+}
+
+bool SkinTracker::Frame::follow_plane(std::size_t i, int times) const {
+  if (times < 1 || s_.state[i] != TrackMark::moved || !(s_.side[i] > kAfar)) return false;
+  const Vec3f& gradient = s_.gradient[i];
+  const Vec3f move = s_.next[i] - s_.now[i];
+  const float slope = gradient.squaredNorm(), longest = kFlatReach * radius(t_.own_[i]);
+  if (!(slope > kNoGradient * kNoGradient) || !(move.squaredNorm() < longest * longest)) return false;
+  const float error = s_.error[i] + gradient.dot(move);
+  const float taken = step_ * (1 - s_.held[i]) * error;
+  if (!(taken * taken < longest * longest * slope)) return false;
+  s_.now[i] = s_.next[i] - (taken / slope) * gradient;
+  s_.error[i] = error - taken;
+  return true;
+}
+
 void SkinTracker::Frame::project(const TrackingScratch::Block& block, std::size_t i, int times,
                                  Probe p) const {
   Vec3f x = s_.now[i];
@@ -395,42 +425,53 @@ void SkinTracker::Frame::restrain(std::size_t b) const {
 
 void SkinTracker::Frame::find_tangled(std::size_t b, bool all_slides) const {
   const bool stirred_nearby = any_near(b, s_.stirs, 1);
-  s_.block_went[b] = 0;
   for (std::size_t i = b * kBlock; i < std::min((b + 1) * kBlock, t_.tracked_); ++i) {
     s_.is_carried[i] = 0;
-    s_.went[i] = (all_slides || may_be_flipped(i, stirred_nearby)) && t_.mean_values_.valid[i] &&
-                 std::isfinite(s_.now[i].sum()) && is_flipped(i);
-    if (s_.went[i]) s_.block_went[b] = 1;
+    if ((all_slides || may_be_flipped(i, stirred_nearby)) && t_.mean_values_.valid[i] &&
+        std::isfinite(s_.now[i].sum()) && is_flipped(i))
+      ask_round(i);
   }
 }
 
-void SkinTracker::Frame::find_untangled_blocks(std::uint8_t sweep) const {
-  s_.swept_blocks.clear();
-  for (std::uint32_t b = 0; b < s_.blocks.size(); ++b)
-    if (s_.may_untangle[b] && any_near(b, s_.block_went, sweep)) s_.swept_blocks.push_back(b);
+void SkinTracker::Frame::ask_round(std::size_t i) const {
+  const auto ask = [&](std::size_t n) {
+    const std::uint64_t bit = std::uint64_t{1} << (n % kBlock);
+    // Other blocks' vertices ask, too; in which order makes no difference.
+    if (n < t_.tracked_) std::atomic_ref(s_.next_asked[n / kBlock]).fetch_or(bit, std::memory_order_relaxed);
+  };
+  ask(i);
+  for (const std::uint32_t n : t_.rings_[i]) ask(n);
 }
 
-void SkinTracker::Frame::untangle(std::size_t b, std::uint8_t sweep, float left) const {
-  for (std::size_t i = b * kBlock; i < std::min((b + 1) * kBlock, t_.tracked_); ++i) {
-    s_.goes[i] = 0;
-    if (!went_round(i, sweep) || !t_.mean_values_.valid[i] || !std::isfinite(s_.now[i].sum())) continue;
+void SkinTracker::Frame::find_asked_blocks() const {
+  std::swap(s_.asked, s_.next_asked);
+  std::fill(s_.next_asked.begin(), s_.next_asked.end(), std::uint64_t{0});
+  s_.swept_blocks.clear();
+  for (std::uint32_t b = 0; b < s_.blocks.size(); ++b)
+    if (s_.may_untangle[b] && s_.asked[b] != 0) s_.swept_blocks.push_back(b);
+}
+
+void SkinTracker::Frame::untangle(std::size_t b, float left) const {
+  s_.goes[b] = 0;
+  for (std::uint64_t asked = s_.asked[b]; asked != 0; asked &= asked - 1) {
+    const int k = std::countr_zero(asked);
+    const std::size_t i = b * kBlock + static_cast<std::size_t>(k);
+    if (!t_.mean_values_.valid[i] || !std::isfinite(s_.now[i].sum())) continue;
     const Vec3f way = way_upright(i, kDrawn * left);
+    if (way == Vec3f::Zero()) continue;
     const float settled = kSettled * t_.edge_[i] * blended_scale(i);
     if (!(way.squaredNorm() > settled * settled)) continue;
     s_.next[i] = s_.now[i] + way;
-    s_.goes[i] = 1;
+    s_.goes[b] |= std::uint64_t{1} << k;
   }
 }
 
-void SkinTracker::Frame::take_untangled(std::size_t b, std::uint8_t next_sweep) const {
-  for (std::size_t i = b * kBlock; i < std::min((b + 1) * kBlock, t_.tracked_); ++i)
-    if (s_.goes[i]) s_.now[i] = s_.next[i], s_.went[i] = s_.block_went[b] = next_sweep;
-}
-
-bool SkinTracker::Frame::went_round(std::size_t i, std::uint8_t sweep) const {
-  const auto ring = t_.rings_[i];
-  return s_.went[i] == sweep ||
-         std::any_of(ring.begin(), ring.end(), [&](std::uint32_t n) { return s_.went[n] == sweep; });
+void SkinTracker::Frame::take_untangled(std::size_t b) const {
+  for (std::uint64_t left = s_.goes[b]; left != 0; left &= left - 1) {
+    const std::size_t i = b * kBlock + static_cast<std::size_t>(std::countr_zero(left));
+    s_.now[i] = s_.next[i];
+    ask_round(i);
+  }
 }
 
 void SkinTracker::Frame::take_next(std::size_t b) const {
@@ -511,6 +552,7 @@ float SkinTracker::Frame::room_at(const Probe& p) const {
 void SkinTracker::Frame::note(std::size_t i, const Probe& p) const {
   s_.error[i] = p.all.value - s_.target[i];
   s_.gradient[i] = p.all.gradient;
+  s_.side[i] = p.nearest.side;
   s_.free[i] = room_at(p);
 }
 
@@ -556,14 +598,21 @@ void SkinTracker::Frame::find_present(std::size_t b) const {
 }
 
 std::uint64_t SkinTracker::Frame::present_fields(const TrackingScratch::Block& block, std::size_t i,
-                                                 const Vec3f& at) const {
-  std::uint64_t present = 0;
-  for (std::size_t k = 0; k < block.field_count; ++k) {
+                                                 const Vec3f& at, std::uint64_t known) const {
+  std::uint64_t present = known;
+  const std::uint64_t all = block.field_count < 64 ? (std::uint64_t{1} << block.field_count) - 1 : ~std::uint64_t{0};
+  for (std::uint64_t left = all & ~known; left != 0; left &= left - 1) {
+    const auto k = static_cast<std::size_t>(std::countr_zero(left));
     const std::uint16_t field = block.fields[k];
     const bool covers = s_.posed[field].covers(s_.turned[i] ? seen_place(i, field, at) : at);
     present |= std::uint64_t{covers} << k;
   }
   return present;
+}
+
+void SkinTracker::Frame::add_present(const TrackingScratch::Block& block, std::size_t i,
+                                     const Vec3f& at) const {
+  s_.present[i] = present_fields(block, i, at, s_.present[i]);
 }
 
 Vec3f SkinTracker::Frame::seen_place(std::size_t i, std::size_t field, const Vec3f& at) const {
@@ -766,7 +815,7 @@ bool SkinTracker::Frame::newton_step(const TrackingScratch::Block& block, std::s
 template <typename Good>
 bool SkinTracker::Frame::go(const TrackingScratch::Block& block, std::size_t i, const Vec3f& move, Vec3f& x,
                             Probe& p, const Good& good) const {
-  s_.present[i] |= present_fields(block, i, x + move);
+  add_present(block, i, x + move);
   const Probe end = probe(block, i, x + move);
   if (good(end)) {
     x += move, p = end;

@@ -60,6 +60,10 @@ class SkinTracker::Frame {
   /// Brings active vertices to their own side, then up to `times` steps towards their iso-value.
   void project(std::size_t b, int times) const;
 
+  /// Takes active vertices to `next`, then projects them. Those that stay near where their fields were asked,
+  /// and far from contacts, by what they were there.
+  void follow(std::size_t b, int times) const;
+
   /// Tangential relaxation (eq. 7 and 8) of displacements that have been made coherent, into `next`.
   void relax(std::size_t b) const;
 
@@ -73,23 +77,23 @@ class SkinTracker::Frame {
   void untangle(int sweeps, bool all_slides, const EachBlock& each_block) const {
     if (sweeps <= 0) return;
     std::fill(s_.may_untangle.begin(), s_.may_untangle.end(), std::uint8_t{0});
+    std::fill(s_.next_asked.begin(), s_.next_asked.end(), std::uint64_t{0});
     each_block([&](std::size_t b) {
       s_.may_untangle[b] = 1;
       find_stirred(b);
     });
     each_block([&](std::size_t b) { find_tangled(b, all_slides); });
-    for (int k = 1; k <= sweeps; ++k) {
-      const auto sweep = static_cast<std::uint8_t>(k);
-      find_untangled_blocks(sweep);
+    for (int k = 0; k < sweeps; ++k) {
+      find_asked_blocks();
       if (s_.swept_blocks.empty()) return;
       const auto each_swept = [&](auto&& work) {
         parallel_blocks(s_.swept_blocks.size(), 4, [&](std::size_t begin, std::size_t end) {
           for (std::size_t i = begin; i < end; ++i) work(s_.swept_blocks[i]);
         });
       };
-      const float left = 1 - static_cast<float>(k - 1) / static_cast<float>(sweeps);
-      each_swept([&](std::size_t b) { untangle(b, sweep, left); });
-      each_swept([&](std::size_t b) { take_untangled(b, static_cast<std::uint8_t>(sweep + 1)); });
+      const float left = 1 - static_cast<float>(k) / static_cast<float>(sweeps);
+      each_swept([&](std::size_t b) { untangle(b, left); });
+      each_swept([&](std::size_t b) { take_untangled(b); });
     }
   }
 
@@ -117,6 +121,10 @@ class SkinTracker::Frame {
   /// `p` is the probe of where it is.
   void project(const TrackingScratch::Block& block, std::size_t i, int times, Probe p) const;
 
+  /// A Newton step from `next` by the value and gradient of where the vertex is, as if the field were linear.
+  /// False where it is not, or a contact may be in the way: nothing is done.
+  bool follow_plane(std::size_t i, int times) const;
+
   /// The gap between skin of one part and another part that has nothing to do with it: wider where the
   /// other's edges are long, for such skin bridges what its field has below it.
   float stranger_gap(std::size_t own, std::size_t field) const;
@@ -138,8 +146,11 @@ class SkinTracker::Frame {
   void find_present(std::size_t b) const;
 
   /// Which of a block's fields are not zero at a vertex: of the others it hears nothing until it is asked
-  /// again.
-  std::uint64_t present_fields(const TrackingScratch::Block& block, std::size_t i, const Vec3f& at) const;
+  /// again. Those `known` are not asked.
+  std::uint64_t present_fields(const TrackingScratch::Block& block, std::size_t i, const Vec3f& at,
+                               std::uint64_t known = 0) const;
+  /// Adds those at a point to what is present at a vertex.
+  void add_present(const TrackingScratch::Block& block, std::size_t i, const Vec3f& at) const;
 
   /// Turns a point to where a vertex, by what twists it, sees a field.
   Vec3f seen_place(std::size_t i, std::size_t field, const Vec3f& at) const;
@@ -211,16 +222,16 @@ class SkinTracker::Frame {
 
   /// Says which blocks have skin that stirs.
   void find_stirred(std::size_t b) const;
-  /// Marks vertices of triangles that are flipped, or nearly, as if they had gone in a sweep before the
-  /// first.
+  /// Asks for vertices of triangles that are flipped, or nearly, in the first sweep.
   void find_tangled(std::size_t b, bool all_slides) const;
-  /// Lists the blocks that have something to do in a sweep, those near what went in the one before.
-  void find_untangled_blocks(std::uint8_t sweep) const;
-  /// One sweep over what is marked with its number and the vertices round it, into `next`; `left` is the
-  /// share of sweeps that are left.
-  void untangle(std::size_t b, std::uint8_t sweep, float left) const;
-  /// Takes them there and marks them for the next sweep.
-  void take_untangled(std::size_t b, std::uint8_t next_sweep) const;
+  /// Asks for a vertex and its ring in the next sweep.
+  void ask_round(std::size_t i) const;
+  /// Lists the blocks that have something to do in the sweep that begins.
+  void find_asked_blocks() const;
+  /// One sweep over what is asked for, into `next`; `left` is the share of sweeps that are left.
+  void untangle(std::size_t b, float left) const;
+  /// Takes what goes there, and asks for it again.
+  void take_untangled(std::size_t b) const;
 
   /// Whether one of the triangles round a vertex is flipped, or nearly.
   bool is_flipped(std::size_t i) const;
@@ -247,9 +258,6 @@ class SkinTracker::Frame {
 
   /// Whether some block that has to do with this one has such a mark.
   bool any_near(std::size_t b, std::span<const std::uint8_t> marks, std::uint8_t mark) const;
-
-  /// Whether the sweep before moved the vertex or one beside it.
-  bool went_round(std::size_t i, std::uint8_t sweep) const;
 
   /// Whether tracking has moved it, or smoothing will.
   bool stirred(std::size_t i) const;
