@@ -267,10 +267,12 @@ TrackingScratch SkinTracker::make_scratch() const {
   for (std::vector<float>* numbers : {&s.side, &s.held, &s.error, &s.target, &s.beta, &s.next_beta})
     numbers->assign(count, 0);
   s.present.assign(count, 0);
+  s.followed.assign(count, 0);
   s.carried.resize(mean_values_.values.size());
   s.corner.resize(mean_values_.values.size());
   s.is_carried.assign(count, 0);
-  for (std::vector<std::uint64_t>* bits : {&s.asked, &s.next_asked, &s.goes}) bits->assign(s.blocks.size(), 0);
+  for (std::vector<std::uint64_t>* bits : {&s.asked, &s.next_asked, &s.goes})
+    bits->assign(s.blocks.size(), 0);
   s.slides.resize(neighbours_.entries.size());
   s.free.assign(count, 1);
   s.room.assign(count, 1);

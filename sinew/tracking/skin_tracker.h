@@ -70,16 +70,17 @@ struct TrackingScratch {
   std::vector<Vec3f> start, now, next, gradient, inwards;
   std::vector<Vec3f> out, bone;               ///< outward normal and nearest point of the own bone
   std::vector<std::uint8_t> warm, next_warm;  ///< per block, 1: some vertex has a beta
-  std::vector<Vec3f> carried;               ///< per ring entry, its triangle's carried normal over its square
-  std::vector<Vec3f> corner;                ///< likewise, from its centre to the vertex, once it is asked for
-  std::vector<std::uint8_t> is_carried;     ///< 1: those of its ring are known
-  std::vector<std::uint8_t> stirs;          ///< per block, 1: tracking has moved some vertex
+  std::vector<Vec3f> carried;            ///< per ring entry, its triangle's carried normal over its square
+  std::vector<Vec3f> corner;             ///< likewise, from its centre to the vertex, once it is asked for
+  std::vector<std::uint8_t> is_carried;  ///< 1: those of its ring are known
+  std::vector<std::uint8_t> stirs;       ///< per block, 1: tracking has moved some vertex
   /// Per block, bits of its vertices: which a sweep of untangling and the next one look at, and which go.
   std::vector<std::uint64_t> asked, next_asked, goes;
   std::vector<std::uint8_t> may_untangle;   ///< per block, 1: of those that this frame looks at
   std::vector<std::uint32_t> swept_blocks;  ///< by this sweep
   std::vector<float> error, target, beta, next_beta;
   std::vector<float> side;             ///< that of the nearest contact
+  std::vector<std::uint8_t> followed;  ///< rounds since the fields were asked
   std::vector<float> held;             ///< share of the steps to the iso-value that are not taken
   std::vector<std::uint64_t> present;  ///< bits of the block's fields that a vertex has to do with
   std::vector<float> slides;           ///< per neighbour entry, once it is asked for

@@ -81,7 +81,8 @@ constexpr float kClear = 0.35f;  // own field less another's from which on they 
 // and so much on the own side.
 constexpr float kFlatReach = 0.02f;
 constexpr float kAfar = 0.1f;
-constexpr float kNotAsked = -1;  // of what is not known yet whether it slides
+constexpr std::uint8_t kMostFollowed = 2;  // rounds in a row that go by the same gradient
+constexpr float kNotAsked = -1;            // of what is not known yet whether it slides
 constexpr float kNoGradient = 1e-6f;
 constexpr float kLeastBeta = 1e-3f;
 
@@ -361,7 +362,9 @@ void SkinTracker::Frame::follow(std::size_t b, int times) const {
 }
 
 bool SkinTracker::Frame::follow_plane(std::size_t i, int times) const {
-  if (times < 1 || s_.state[i] != TrackMark::moved || !(s_.side[i] > kAfar)) return false;
+  if (times != 1 || s_.state[i] != TrackMark::moved || !(s_.side[i] > kAfar) ||
+      s_.followed[i] == kMostFollowed)
+    return false;
   const Vec3f& gradient = s_.gradient[i];
   const Vec3f move = s_.next[i] - s_.now[i];
   const float slope = gradient.squaredNorm(), longest = kFlatReach * radius(t_.own_[i]);
@@ -371,6 +374,7 @@ bool SkinTracker::Frame::follow_plane(std::size_t i, int times) const {
   if (!(taken * taken < longest * longest * slope)) return false;
   s_.now[i] = s_.next[i] - (taken / slope) * gradient;
   s_.error[i] = error - taken;
+  ++s_.followed[i];
   return true;
 }
 
@@ -553,6 +557,7 @@ void SkinTracker::Frame::note(std::size_t i, const Probe& p) const {
   s_.error[i] = p.all.value - s_.target[i];
   s_.gradient[i] = p.all.gradient;
   s_.side[i] = p.nearest.side;
+  s_.followed[i] = 0;
   s_.free[i] = room_at(p);
 }
 
@@ -600,7 +605,8 @@ void SkinTracker::Frame::find_present(std::size_t b) const {
 std::uint64_t SkinTracker::Frame::present_fields(const TrackingScratch::Block& block, std::size_t i,
                                                  const Vec3f& at, std::uint64_t known) const {
   std::uint64_t present = known;
-  const std::uint64_t all = block.field_count < 64 ? (std::uint64_t{1} << block.field_count) - 1 : ~std::uint64_t{0};
+  const std::uint64_t all =
+      block.field_count < 64 ? (std::uint64_t{1} << block.field_count) - 1 : ~std::uint64_t{0};
   for (std::uint64_t left = all & ~known; left != 0; left &= left - 1) {
     const auto k = static_cast<std::size_t>(std::countr_zero(left));
     const std::uint16_t field = block.fields[k];

@@ -122,7 +122,7 @@ class SkinTracker::Frame {
   void project(const TrackingScratch::Block& block, std::size_t i, int times, Probe p) const;
 
   /// A Newton step from `next` by the value and gradient of where the vertex is, as if the field were linear.
-  /// False where it is not, or a contact may be in the way: nothing is done.
+  /// False where it is not, a contact may be in the way, or more steps are asked for: nothing is done.
   bool follow_plane(std::size_t i, int times) const;
 
   /// The gap between skin of one part and another part that has nothing to do with it: wider where the

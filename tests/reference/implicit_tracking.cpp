@@ -61,6 +61,9 @@ constexpr double kFlat = -0.015;
 constexpr double kPlaneGap = 0.9;
 constexpr double kCoarsest = 0.2;
 constexpr double kSharedEase = 10;
+constexpr double kFlatReach = 0.02;
+constexpr double kAfar = 0.1;
+constexpr int kMostFollowed = 2;
 constexpr double kNoGradient = 1e-6;
 constexpr double kLeastBeta = 1e-3;
 // Those of fold planes.
@@ -285,6 +288,8 @@ struct PosedVertex {
   Vec3d gradient = Vec3d::Zero();  // ∇f
   Vec3d inwards = Vec3d::Zero();   // direction of ∇f_own where it began
   double beta = 0;                 // share of smoothing
+  double side = 0;                 // that of the nearest contact
+  int followed = 0;                // rounds since the fields were asked
   double held = 0;                 // 1: takes no more Newton steps
   bool active = false;
   TrackMark mark = TrackMark::still;
@@ -304,10 +309,8 @@ class Tracking {
   TrackedSkin run(std::span<const Vec3d> start) {
     skin_.assign(start.size(), {});
     for (std::size_t v = 0; v < skin_.size(); ++v) begin(v, start[v]);
-    for (int round = 0; round < options_.rounds; ++round) {
-      if (round > 0) move_active([&](std::size_t v) { return relaxed(v); });
-      project_active();
-    }
+    project_active();
+    for (int round = 1; round < options_.rounds; ++round) follow_active();
     for (int sweep = 0; sweep < options_.diffusion; ++sweep) diffuse();
     widen();
     for (int sweep = 0; sweep < options_.smoothing; ++sweep)
@@ -749,9 +752,44 @@ class Tracking {
   void note(std::size_t v, const Probe& p) {
     skin_[v].error = p.all.value - skin_[v].target;
     skin_[v].gradient = p.all.gradient;
+    skin_[v].side = p.nearest.side;
+    skin_[v].followed = 0;
   }
 
   // Projection.
+
+  /// Relaxes active vertices, all from where they were, and projects them.
+  void follow_active() {
+    std::vector<Vec3d> places(skin_.size());
+    for (std::size_t v = 0; v < skin_.size(); ++v)
+      if (skin_[v].active) places[v] = relaxed(v);
+    for (std::size_t v = 0; v < skin_.size(); ++v) {
+      if (!skin_[v].active || follow_plane(v, places[v])) continue;
+      skin_[v].now = places[v];
+      project(v);
+    }
+  }
+
+  /// Where one Newton step is asked for, far from contacts, near where the vertex was the round before, at x,
+  /// up to kMostFollowed times in a row:
+  ///
+  ///   y ← y − σ e ∇f(x) / |∇f(x)|²,  e = f(x) − t + ∇f(x)·(y − x).
+  bool follow_plane(std::size_t v, const Vec3d& place) {
+    PosedVertex& vertex = skin_[v];
+    const double longest = kFlatReach * fields_.fields[rest_[v].own].radius;
+    const double slope = vertex.gradient.norm();
+    if (options_.steps != 1 || vertex.mark != TrackMark::moved || !(vertex.side > kAfar) ||
+        vertex.followed == kMostFollowed || !(slope > kNoGradient) ||
+        !((place - vertex.now).norm() < longest))
+      return false;
+    const double error = vertex.error + vertex.gradient.dot(place - vertex.now);
+    const double taken = options_.step * (1 - vertex.held) * error;
+    if (!(std::abs(taken) < longest * slope)) return false;
+    vertex.now = place - taken / (slope * slope) * vertex.gradient;
+    vertex.error = error - taken;
+    ++vertex.followed;
+    return true;
+  }
 
   void project_active() {
     for (std::size_t v = 0; v < skin_.size(); ++v)

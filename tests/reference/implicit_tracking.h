@@ -38,7 +38,8 @@ struct TrackedSkin {
 ///
 /// 1. start: each vertex's goal t = iso + swelling min(0, f − iso), nearer to f by `ease`.
 /// 2. `rounds` times: bring vertices that are across a contact back to their own side, take `steps` Newton
-///    steps to f = t, and, but for the last round, relax.
+///    steps to f = t, and, but for the last round, relax. From the second round on, a single step from a place
+///    near that of the round before, and far from contacts, is by the value and gradient there.
 /// 3. Spread β, which says how deep in a contact a vertex was, by `diffusion` sweeps; smooth by β in
 ///    `smoothing` sweeps.
 /// 4. Bring back and take `steps` Newton steps once more; what was smoothed takes none.
