@@ -28,6 +28,9 @@ struct FoldPlane {
   Vec3f side_gradient(float radius) const { return (kSlope / radius) * normal; }
 
   static constexpr float kSlope = 1.3f;
+  // On the inside of the bend only, from here to there in radii, and within so many radii of the joint along
+  // the plane.
+  static constexpr float kOutside = 0.1f, kInside = 0.5f, kNear = 1.2f, kFar = 2.2f;
 };
 
 /// The plane of a joint between the middles of its two parts.
@@ -39,8 +42,6 @@ FoldPlane turned_to_contact(const FoldPlane& plane, const Vec3f& joint, float ra
                             const PosedField& parent, const PosedField& child);
 
 inline float FoldPlane::share(const Vec3f& from_joint, float radius) const {
-  // On the inside of the bend only, and there within so many radii of the joint along the plane.
-  constexpr float kOutside = 0.1f, kInside = 0.5f, kNear = 1.2f, kFar = 2.2f;
   const float in = smooth_step(kOutside, kInside, inside.dot(from_joint) / radius);
   if (in == 0) return 0;
   const float across = normal.dot(from_joint);

@@ -228,6 +228,7 @@ SkinTracker::SkinTracker(const MeshView& rest, std::span<const std::int32_t> own
   for (std::size_t f = 0; f < field_count; ++f) skin_edge_[f] /= std::max(skin_vertices[f], 1.0f);
   for (const BoneField& field : fields_->fields) {
     rest_center_.push_back(middle_of(field));
+    radius_.push_back(static_cast<float>(field.radius));
     for (const BoneSegment& segment : field.segments)
       rest_segments_.push_back({segment.head.cast<float>(), segment.tail.cast<float>()});
     segment_starts_.push_back(static_cast<std::uint32_t>(rest_segments_.size()));
@@ -342,10 +343,7 @@ void SkinTracker::track(std::span<const Affine3d> posed_from_rest, TrackingScrat
     each_block([&](std::size_t b) { frame.smooth(b); });
     each_block([&](std::size_t b) { frame.take_next(b); });
   }
-  each_block([&](std::size_t b) {
-    frame.look_round(b);
-    frame.project(b, options_.steps);
-  });
+  each_block([&](std::size_t b) { frame.project_again(b, options_.steps); });
   for (int sweep = 0; sweep < kRestraints; ++sweep) {
     each_block([&](std::size_t b) { frame.restrain(b); });
     each_block([&](std::size_t b) { frame.take_next(b); });

@@ -137,8 +137,6 @@ class SkinTracker {
 
   /// `freedom`, one per vertex in the tracker's order or none, is how much of its way a vertex takes.
   void untangle(TrackingScratch& s, std::span<Vec3f> positions, std::span<const float> freedom) const;
-  struct Contact;
-  struct Probe;
   class Frame;
   static constexpr std::size_t kBlock = 64;
   using Segment = std::array<Vec3f, 2>;
@@ -152,14 +150,9 @@ class SkinTracker {
     return {near_blocks_.data() + near_block_starts_[block],
             near_block_starts_[block + 1] - near_block_starts_[block]};
   }
-  /// Whether few joints are between two fields.
-  bool are_kin(std::size_t a, std::size_t b) const { return kin_[a * fields_->fields.size() + b] != 0; }
   /// Whether two bones are of the same palm. They do not meet each other.
   bool are_one_palm(std::size_t a, std::size_t b) const {
     return palm_of_[a] >= 0 && palm_of_[a] == palm_of_[b];
-  }
-  std::span<const Segment> segments_of(const std::vector<Segment>& all, std::size_t field) const {
-    return {all.data() + segment_starts_[field], segment_starts_[field + 1] - segment_starts_[field]};
   }
 
   TrackingOptions options_;
@@ -190,6 +183,7 @@ class SkinTracker {
   std::vector<std::uint8_t> kin_;                 // per pair of fields
   std::vector<std::int32_t> palm_of_;             // per field; -1: of none
   std::vector<float> skin_edge_;                  // per field, mean length of its skin's edges
+  std::vector<float> radius_;                     // per field, of its support
 };
 
 }  // namespace sinew

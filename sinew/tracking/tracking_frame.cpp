@@ -8,28 +8,15 @@
 #include <numbers>
 
 #include <sinew/core/polar.h>
-#include <sinew/geometry/segment.h>
 #include <sinew/implicit/covered_points.h>
 #include <sinew/tracking/gradients.h>
 
 namespace sinew {
 
+using namespace meeting;
+
 namespace {
 
-// Skin whose outward normal points away from a neighbouring part does not meet it: cosines from which on it
-// does, and wholly does.
-constexpr float kFacesAway = 0.1f;
-constexpr float kFaces = 0.5f;
-// The same for parts that are near at rest (distance to the bone in support radii) but have little to do with
-// the vertex then.
-constexpr float kAway = 0;
-constexpr float kTowards = 0.3f;
-constexpr float kNear = 1.5f;
-constexpr float kFar = 2.5f;
-// Fields of parts that hang together shift a little against each other in every pose. That much is no
-// contact; more where both gradients point the same way, as they do outside of folds.
-constexpr float kShift = 0.03f;
-constexpr float kShiftAlong = 0.15f;
 // A vertex must not go past its own bone, behind which the gradient turns round: cosine to where it began.
 constexpr float kPastBone = 0.2f;
 constexpr float kLongestStep = 0.5f;     // of a projection, in support radii
@@ -48,11 +35,7 @@ constexpr float kSettled = 0.01f;  // a way so short, in edges, is not worth ano
 constexpr float kTurned = 0.8f;    // trace of a turn by 45 degrees, in thirds: from there on it may be
 constexpr float kDeepest = 0.9f;   // own field up to which a vertex is brought back: a bone is at 1
 constexpr float kSmoothed = 0.1f;  // beta from which on the last projection leaves the iso-value alone
-// Own field less another's, beyond the gap, up to which skin lies against the other's, and from which on it
-// does not.
-constexpr float kTight = 0.005f;
-constexpr float kLoose = 0.05f;
-constexpr float kRoomy = 0.2f;  // from which on there is room for it to swell
+constexpr float kRoomy = 0.2f;     // from which on there is room for it to swell
 // Cosine of two parts' gradients up to which skin may be between them, and from which on it is beside both.
 constexpr float kBetween = 0.4f;
 constexpr float kBeside = 0.85f;
@@ -65,24 +48,14 @@ constexpr float kInside = 0.12f;
 constexpr float kLeastHeight = 0.25f;
 constexpr int kReturnSteps = 12;
 constexpr int kHalvings = 5;
-// What a fold plane adds to the gap: nothing crosses a plane whose vertices do not, so that it may be
-// narrower. Where the plane ends edges meet, not vertices: times the square of a vertex's edges in joint
-// radii.
-constexpr float kFlat = -0.015f;
-constexpr float kPlaneGap = 0.9f;
-constexpr float kCoarsest = 0.2f;  // edges up to which it grows
 // Values of a part's field that is no neighbour: from which on it is felt, and wholly is.
 constexpr float kFaint = 0.05f;
 constexpr float kFelt = 0.35f;
-// What a stranger's long edges add to the gap, times the square of these in own support radii.
-constexpr float kCoarseGap = 0.18f;
-constexpr float kClear = 0.35f;  // own field less another's from which on they are not in contact
 // Where the fields are as flat as their gradient says: so far, in support radii, from where they were asked,
 // and so much on the own side.
 constexpr float kFlatReach = 0.02f;
 constexpr float kAfar = 0.1f;
 constexpr std::uint8_t kMostFollowed = 2;  // rounds in a row that go by the same gradient
-constexpr float kNotAsked = -1;            // of what is not known yet whether it slides
 constexpr float kNoGradient = 1e-6f;
 constexpr float kLeastBeta = 1e-3f;
 
@@ -100,22 +73,38 @@ Vec3f carried_normal(const Eigen::Matrix3f& turn, float scale, const Vec3f& firs
   return size > 0 ? Vec3f(normal / size) : Vec3f(Vec3f::Zero());
 }
 
-/// From a point to the nearest one of some segments.
-Vec3f way_to(std::span<const std::array<Vec3f, 2>> segments, const Vec3f& from) {
-  Vec3f way = Vec3f::Zero();
-  float least = std::numeric_limits<float>::max();
-  for (const std::array<Vec3f, 2>& segment : segments) {
-    const Vec3f to = nearest_on_segment(segment[0], segment[1], from) - from;
-    if (to.squaredNorm() < least) least = to.squaredNorm(), way = to;
-  }
-  return way;
-}
-
 }  // namespace
 
 SkinTracker::Frame::Frame(const SkinTracker& tracker, TrackingScratch& scratch)
     : t_(tracker),
       s_(scratch),
+      tables_{static_cast<float>(t_.options_.gap),
+              t_.own_,
+              &t_.neighbours_,
+              &t_.twist_shares_,
+              &t_.palm_shares_,
+              t_.edge_,
+              t_.fineness_,
+              t_.rest_,
+              t_.skin_edge_,
+              t_.radius_,
+              t_.kin_,
+              t_.palm_of_,
+              t_.rest_segments_,
+              t_.segment_starts_,
+              s_.posed,
+              s_.centers,
+              s_.segments,
+              s_.joints,
+              s_.planes,
+              s_.joint_radius,
+              s_.out,
+              s_.bone,
+              s_.twists,
+              s_.seen,
+              s_.turned,
+              s_.slides,
+              s_.present},
       step_(static_cast<float>(t_.options_.step)),
       tolerance_(static_cast<float>(t_.options_.tolerance)),
       cos_turn_(static_cast<float>(std::cos(t_.options_.turn * std::numbers::pi / 180))),
@@ -150,7 +139,7 @@ void SkinTracker::Frame::find_fields(std::size_t b) const {
     margin = std::max(margin, kReach * radius(t_.own_[i]));
     if (!s_.turned[i]) continue;
     for (std::uint32_t e = t_.twist_shares_.starts[i]; e < t_.twist_shares_.starts[i + 1]; ++e) {
-      const Vec3f seen = seen_place(i, t_.twist_shares_.entries[e].field, s_.now[i]);
+      const Vec3f seen = tables_.seen_place(i, t_.twist_shares_.entries[e].field, s_.now[i]);
       low = low.cwiseMin(seen), high = high.cwiseMax(seen);
     }
   }
@@ -175,13 +164,17 @@ void SkinTracker::Frame::start(std::size_t b, int times) const {
   TrackingScratch::Block& block = s_.blocks[b];
   find_twists(b);
   find_fields(b);
-  find_present(b);
-  block.active = 0;
+  Batch batch;
   for (std::size_t i = begin; i < end; ++i) {
     s_.state[i] = TrackMark::still;
     s_.beta[i] = s_.next_beta[i] = s_.held[i] = 0;
     forget_sliding(i);
-    const Probe p = probe(block, i, s_.now[i]);
+    batch.add(i, s_.now[i]);
+  }
+  probe(block, Asked::here, batch);
+  block.active = 0;
+  for (std::size_t i = begin; i < end; ++i) {
+    const Probe& p = batch.probes[i - begin];
     s_.target[i] = swollen_target(i, p);
     // What nobody sees is not worth the work; less than that is taken off everywhere, so that nothing pops.
     s_.target[i] += std::clamp(p.all.value - s_.target[i], -t_.ease_[i], t_.ease_[i]);
@@ -192,9 +185,12 @@ void SkinTracker::Frame::start(std::size_t b, int times) const {
     if (!(p.all.value > 0) || !std::isfinite(s_.now[i].sum()) ||
         (std::abs(s_.error[i]) <= tolerance_ && p.nearest.side >= 0))
       continue;
-    s_.work[begin + block.active++] = static_cast<std::uint32_t>(i);
-    project(block, i, times, p);
+    s_.work[begin + block.active] = static_cast<std::uint32_t>(i);
+    batch.lanes[block.active] = batch.lanes[i - begin], batch.probes[block.active] = p;
+    ++block.active;
   }
+  batch.count = block.active;
+  project(block, times, batch);
 }
 
 void SkinTracker::Frame::aim(std::size_t i, const TrackingScratch::Block& block) const {
@@ -310,14 +306,14 @@ void SkinTracker::Frame::find_touch(std::size_t b, bool bones_have_moved) const 
 float SkinTracker::Frame::touch(const TrackingScratch::Block& block, std::size_t i) const {
   const std::uint16_t own = t_.own_[i];
   const Vec3f& at = s_.now[i];
-  const FieldSample mine = own_sample(i, at);
+  const FieldSample mine = tables_.own_sample(i, at);
   float most = 0, pressed = 0, all = mine.value;
   const FieldNeighbour* const entries = t_.neighbours_.entries.data();
   const FieldNeighbour* const last = entries + t_.neighbours_.starts[i + 1];
   for (std::uint64_t left = s_.present[i]; left != 0; left &= left - 1) {
     const std::uint16_t field = block.fields[static_cast<std::size_t>(std::countr_zero(left))];
     if (field == own || t_.are_one_palm(own, field)) continue;
-    const FieldSample other = sample(i, field, at);
+    const FieldSample other = tables_.sample(i, field, at);
     if (!(other.value > 0)) continue;
     float apart = mine.value - other.value;
     const FieldNeighbour* neighbour = entries + t_.neighbours_.starts[i];
@@ -329,7 +325,7 @@ float SkinTracker::Frame::touch(const TrackingScratch::Block& block, std::size_t
       meets = contact.meets, apart = contact.apart, firm = contact.firm;
       all = std::max(all, neighbour->damping * other.value);
     } else {
-      meets = faced(i, field);
+      meets = tables_.faced(i, field);
       all = std::max(all, meets * other.value);
     }
     if (meets == 0 || apart > gap_ + kRoomy) continue;
@@ -342,23 +338,28 @@ float SkinTracker::Frame::touch(const TrackingScratch::Block& block, std::size_t
   return std::max(most, std::min(fold / kNearFold, 1.0f));
 }
 
-void SkinTracker::Frame::project(std::size_t b, int times) const {
+void SkinTracker::Frame::project_again(std::size_t b, int times) const {
   const TrackingScratch::Block& block = s_.blocks[b];
+  Batch batch;
   for (std::size_t k = 0; k < block.active; ++k) {
     const std::size_t i = s_.work[b * kBlock + k];
-    project(block, i, times, probe(block, i, s_.now[i]));
+    batch.add(i, s_.now[i]);
   }
+  probe(block, Asked::here, batch);
+  project(block, times, batch);
 }
 
 void SkinTracker::Frame::follow(std::size_t b, int times) const {
   const TrackingScratch::Block& block = s_.blocks[b];
+  Batch batch;
   for (std::size_t k = 0; k < block.active; ++k) {
     const std::size_t i = s_.work[b * kBlock + k];
-    if (!follow_plane(i, times)) {
-      s_.now[i] = s_.next[i];
-      project(block, i, times, probe(block, i, s_.now[i]));
-    }
+    if (follow_plane(i, times)) continue;
+    s_.now[i] = s_.next[i];
+    batch.add(i, s_.now[i]);
   }
+  probe(block, Asked::known, batch);
+  project(block, times, batch);
 }
 
 bool SkinTracker::Frame::follow_plane(std::size_t i, int times) const {
@@ -378,29 +379,56 @@ bool SkinTracker::Frame::follow_plane(std::size_t i, int times) const {
   return true;
 }
 
-void SkinTracker::Frame::project(const TrackingScratch::Block& block, std::size_t i, int times,
-                                 Probe p) const {
-  Vec3f x = s_.now[i];
-  if (p.nearest.side < 0) {
-    // The deeper it was, the more it is smoothed, and a touch not at all: nothing pops.
-    s_.beta[i] = std::max(s_.beta[i], smooth_step(0, kDeepContact, -p.nearest.side));
-    s_.held[i] = std::max(s_.held[i], smooth_step(0, kHeld, -p.nearest.side));
-    bring_back(block, i, x, p);
-    s_.state[i] = TrackMark::returned;
+void SkinTracker::Frame::project(const TrackingScratch::Block& block, int times, Batch& batch) const {
+  // Those that take a step, and where it ends.
+  Batch ends;
+  std::array<std::size_t, kBlock> going;
+  std::size_t left = 0;
+  for (std::size_t k = 0; k < batch.count; ++k) {
+    const std::size_t i = batch.lanes[k].vertex;
+    Probe& p = batch.probes[k];
+    if (p.nearest.side < 0) {
+      // The deeper it was, the more it is smoothed, and a touch not at all: nothing pops.
+      s_.beta[i] = std::max(s_.beta[i], smooth_step(0, kDeepContact, -p.nearest.side));
+      s_.held[i] = std::max(s_.held[i], smooth_step(0, kHeld, -p.nearest.side));
+      bring_back(block, i, s_.now[i], p);
+      s_.state[i] = TrackMark::returned;
+    }
+    // What has been brought back from afar stays at the contact. From there its iso-value could be anywhere.
+    if (s_.held[i] < 1) going[left++] = k;
   }
-  // What has been brought back from afar stays at the contact. From there its iso-value could be anywhere.
-  const int steps = s_.held[i] >= 1 ? 0 : times;
-  for (int step = 0; step < steps && std::abs(p.all.value - s_.target[i]) > tolerance_; ++step) {
-    if (!(p.all.gradient.squaredNorm() > kNoGradient * kNoGradient)) break;
-    if (!newton_step(block, i, x, p)) {
+  for (int step = 0; step < times && left > 0; ++step) {
+    ends.count = 0;
+    std::size_t kept = 0;
+    for (std::size_t n = 0; n < left; ++n) {
+      const std::size_t i = batch.lanes[going[n]].vertex;
+      const Probe& p = batch.probes[going[n]];
+      if (!(std::abs(p.all.value - s_.target[i]) > tolerance_) ||
+          !(p.all.gradient.squaredNorm() > kNoGradient * kNoGradient))
+        continue;
+      ends.add(i, s_.now[i] + newton_move(i, p));
+      going[kept++] = going[n];
+    }
+    left = kept;
+    probe(block, Asked::known_here, ends);
+    kept = 0;
+    for (std::size_t n = 0; n < left; ++n) {
+      const std::size_t i = ends.lanes[n].vertex;
+      Probe& p = batch.probes[going[n]];
+      if (is_good_step(i, p, ends.probes[n])) {
+        s_.now[i] = ends.lanes[n].at, p = ends.probes[n];
+        if (s_.state[i] == TrackMark::still) s_.state[i] = TrackMark::moved;
+        going[kept++] = going[n];
+        continue;
+      }
+      go_as_far(block, i, newton_move(i, p), s_.now[i], p,
+                [&, from = p](const Probe& q) { return is_good_step(i, from, q); });
       if (s_.state[i] != TrackMark::returned) s_.state[i] = TrackMark::contact;
       s_.beta[i] = std::max(s_.beta[i], smooth_step(0, kDeepContact, std::abs(p.all.value - s_.target[i])));
-      break;
     }
-    if (s_.state[i] == TrackMark::still) s_.state[i] = TrackMark::moved;
+    left = kept;
   }
-  s_.now[i] = x;
-  note(i, p);
+  for (std::size_t k = 0; k < batch.count; ++k) note(batch.lanes[k].vertex, batch.probes[k]);
 }
 
 void SkinTracker::Frame::relax(std::size_t b) const {
@@ -566,19 +594,7 @@ void SkinTracker::Frame::forget_sliding(std::size_t i) const {
   s_.out[i] = own.linear() * t_.rest_out_[i];
   s_.bone[i] = own * t_.rest_bone_[i];
   for (std::uint32_t e = t_.neighbours_.starts[i]; e < t_.neighbours_.starts[i + 1]; ++e)
-    s_.slides[e] = kNotAsked;
-}
-
-float SkinTracker::Frame::slides_over(std::size_t i, std::uint32_t e) const {
-  if (s_.slides[e] != kNotAsked) return s_.slides[e];
-  const FieldNeighbour& neighbour = t_.neighbours_.entries[e];
-  const Vec3f way = s_.centers[neighbour.field] - s_.bone[i];
-  const float lengths = way.norm() * s_.out[i].norm();
-  const float facing = lengths > 0 ? s_.out[i].dot(way) / lengths : 0.0f;
-  float slides = neighbour.nearness * (1 - smooth_step(kFacesAway, kFaces, facing));
-  if (neighbour.nearness < 1)
-    slides = std::max(slides, (1 - neighbour.nearness) * (1 - faced(i, neighbour.field)));
-  return s_.slides[e] = slides;
+    s_.slides[e] = ProbeTables::kNotAsked;
 }
 
 void SkinTracker::Frame::find_present(std::size_t b) const {
@@ -610,7 +626,7 @@ std::uint64_t SkinTracker::Frame::present_fields(const TrackingScratch::Block& b
   for (std::uint64_t left = all & ~known; left != 0; left &= left - 1) {
     const auto k = static_cast<std::size_t>(std::countr_zero(left));
     const std::uint16_t field = block.fields[k];
-    const bool covers = s_.posed[field].covers(s_.turned[i] ? seen_place(i, field, at) : at);
+    const bool covers = s_.posed[field].covers(s_.turned[i] ? tables_.seen_place(i, field, at) : at);
     present |= std::uint64_t{covers} << k;
   }
   return present;
@@ -621,38 +637,33 @@ void SkinTracker::Frame::add_present(const TrackingScratch::Block& block, std::s
   s_.present[i] = present_fields(block, i, at, s_.present[i]);
 }
 
-Vec3f SkinTracker::Frame::seen_place(std::size_t i, std::size_t field, const Vec3f& at) const {
-  Vec3f x = at;
-  for (std::uint32_t e = t_.twist_shares_.starts[i]; e < t_.twist_shares_.starts[i + 1]; ++e) {
-    const TwistShare& share = t_.twist_shares_.entries[e];
-    if (share.field == field) x = s_.twists[share.joint].turned(x, s_.seen[e].cosine, s_.seen[e].sine);
+void SkinTracker::Frame::probe(const TrackingScratch::Block& block, Asked asked, Batch& batch) const {
+  if (t_.unions_only_) {
+    probe_lanes(tables_, {block.fields.data(), block.field_count}, asked, {batch.lanes.data(), batch.count},
+                batch.probes);
+    return;
   }
-  return x;
+  for (std::size_t k = 0; k < batch.count; ++k) {
+    const std::size_t i = batch.lanes[k].vertex;
+    const Vec3f& at = batch.lanes[k].at;
+    if (asked != Asked::known)
+      s_.present[i] = present_fields(block, i, at, asked == Asked::here ? 0 : s_.present[i]);
+    batch.probes[k] = probe(block, i, at);
+  }
 }
 
-FieldSample SkinTracker::Frame::turned_sample(std::size_t i, std::size_t field, const Vec3f& at) const {
-  FieldSample sample = s_.posed[field].sample(seen_place(i, field, at));
-  for (std::uint32_t e = t_.twist_shares_.starts[i + 1]; e-- > t_.twist_shares_.starts[i];) {
-    const TwistShare& share = t_.twist_shares_.entries[e];
-    if (share.field == field)
-      sample.gradient =
-          s_.twists[share.joint].turned_direction(sample.gradient, s_.seen[e].cosine, -s_.seen[e].sine);
-  }
-  return sample;
-}
-
-SkinTracker::Probe SkinTracker::Frame::probe(const TrackingScratch::Block& block, std::size_t i,
-                                             const Vec3f& at) const {
+SkinProbe SkinTracker::Frame::probe(const TrackingScratch::Block& block, std::size_t i,
+                                    const Vec3f& at) const {
   return t_.unions_only_ ? probe_with<true>(block, i, at) : probe_with<false>(block, i, at);
 }
 
 template <bool kUnions>
-SkinTracker::Probe SkinTracker::Frame::probe_with(const TrackingScratch::Block& block, std::size_t i,
-                                                  const Vec3f& at) const {
+SkinProbe SkinTracker::Frame::probe_with(const TrackingScratch::Block& block, std::size_t i,
+                                         const Vec3f& at) const {
   const std::uint16_t own = t_.own_[i];
   std::array<FieldSample, kUnions ? 1 : CompositionTree::kMostLeaves> samples;
   Probe result;
-  if (s_.posed[own].usable) result.own = own_sample(i, at);
+  if (s_.posed[own].usable) result.own = tables_.own_sample(i, at);
   result.all = result.own;
   const FieldNeighbour* const first = t_.neighbours_.entries.data();
   const FieldNeighbour* neighbour = first + t_.neighbours_.starts[i];
@@ -660,7 +671,7 @@ SkinTracker::Probe SkinTracker::Frame::probe_with(const TrackingScratch::Block& 
   for (std::uint64_t left = s_.present[i]; left != 0; left &= left - 1) {
     const auto k = static_cast<std::size_t>(std::countr_zero(left));
     const std::uint16_t field = block.fields[k];
-    FieldSample other = field == own ? result.own : sample(i, field, at);
+    FieldSample other = field == own ? result.own : tables_.sample(i, field, at);
     if (field != own && other.value > 0) {
       while (neighbour != last && neighbour->field < field) ++neighbour;
       const bool is_neighbour = neighbour != last && neighbour->field == field;
@@ -673,9 +684,9 @@ SkinTracker::Probe SkinTracker::Frame::probe_with(const TrackingScratch::Block& 
       } else {
         contact.apart = result.own.value - other.value;
         result.stranger = std::max(result.stranger, other.value);
-        const float gap = stranger_gap(own, field);
+        const float gap = tables_.stranger_gap(own, field);
         if (!kUnions || other.value > result.own.value - gap) {
-          contact.meets = faced(i, field);
+          contact.meets = tables_.faced(i, field);
           other.value *= contact.meets, other.gradient *= contact.meets;
         }
         contact.side = result.own.value - other.value - gap;
@@ -708,32 +719,15 @@ SkinTracker::Probe SkinTracker::Frame::probe_with(const TrackingScratch::Block& 
   return result;
 }
 
-float SkinTracker::Frame::stranger_gap(std::size_t own, std::size_t field) const {
-  const float edges = std::min(t_.skin_edge_[field] / radius(own), 1.0f);
-  return gap_ + kCoarseGap * edges * edges;
-}
-
-float SkinTracker::Frame::faced(std::size_t i, std::size_t field) const {
-  if (!t_.are_kin(t_.own_[i], field)) return 1;
-  const std::span<const Segment> rest = t_.segments_of(t_.rest_segments_, field);
-  const float near = 1 - smooth_step(kNear, kFar, way_to(rest, t_.rest_[i]).norm() / radius(field));
-  if (near == 0) return 1;
-  const Vec3f way = way_to(t_.segments_of(s_.segments, field), s_.bone[i]);
-  const float lengths = way.norm() * s_.out[i].norm();
-  if (!(lengths > 0)) return 1;
-  return 1 - near * (1 - smooth_step(kAway, kTowards, s_.out[i].dot(way) / lengths));
-}
-
-SkinTracker::Contact SkinTracker::Frame::meet_neighbour(std::size_t i, std::uint32_t entry,
-                                                        const FieldSample& own, const FieldSample& other,
-                                                        const Vec3f& at) const {
+SkinContact SkinTracker::Frame::meet_neighbour(std::size_t i, std::uint32_t entry, const FieldSample& own,
+                                               const FieldSample& other, const Vec3f& at) const {
   const FieldNeighbour& neighbour = t_.neighbours_.entries[entry];
   Contact contact;
   contact.rival = neighbour.damping * other.gradient;
   contact.back = own.gradient - contact.rival;
   contact.side = contact.apart = own.value - other.value;
   if (contact.side > kClear) return contact;
-  float slides = slides_over(i, entry);
+  float slides = tables_.slides_over(i, entry);
   contact.meets = 1 - slides;
   float rest_side = neighbour.rest_side;
   float gap = gap_;
@@ -759,7 +753,8 @@ SkinTracker::Contact SkinTracker::Frame::meet_neighbour(std::size_t i, std::uint
     }
   }
   const float cosine = gradient_cosine(own.gradient, other.gradient);
-  const float shift = kShift + kShiftAlong * neighbour.nearness * smooth_step(0.7f, 0.97f, cosine);
+  const float shift =
+      kShift + kShiftAlong * neighbour.nearness * smooth_step(kShiftsFrom, kShiftsWholly, cosine);
   float allowed = std::min(rest_side - shift, gap);
   const float folds = std::max(0.0f, opposition(cosine) - neighbour.rest_opposition);
   allowed += folds * (gap - allowed);
@@ -803,19 +798,25 @@ void SkinTracker::Frame::bring_back(const TrackingScratch::Block& block, std::si
   x = best, p = best_probe;
 }
 
-bool SkinTracker::Frame::newton_step(const TrackingScratch::Block& block, std::size_t i, Vec3f& x,
-                                     Probe& p) const {
+Vec3f SkinTracker::Frame::newton_move(std::size_t i, const Probe& p) const {
   const float error = p.all.value - s_.target[i];
   Vec3f move = (-step_ * (1 - s_.held[i]) * error / p.all.gradient.squaredNorm()) * p.all.gradient;
   const float length = move.norm(), longest = kLongestStep * radius(t_.own_[i]);
   if (length > longest) move *= longest / length;
-  const float least = std::min(0.0f, p.nearest.side);
+  return move;
+}
+
+bool SkinTracker::Frame::is_good_step(std::size_t i, const Probe& p, const Probe& q) const {
   // One that could not be brought back all the way does not go farther across.
-  const auto good = [&, at = p](const Probe& q) {
-    return q.nearest.side >= least && gradient_cosine(at.all.gradient, q.all.gradient) >= cos_turn_ &&
-           !past_bone(i, q) && std::abs(q.all.value - s_.target[i]) <= std::abs(error);
-  };
-  return go(block, i, move, x, p, good);
+  return q.nearest.side >= std::min(0.0f, p.nearest.side) &&
+         gradient_cosine(p.all.gradient, q.all.gradient) >= cos_turn_ && !past_bone(i, q) &&
+         std::abs(q.all.value - s_.target[i]) <= std::abs(p.all.value - s_.target[i]);
+}
+
+bool SkinTracker::Frame::newton_step(const TrackingScratch::Block& block, std::size_t i, Vec3f& x,
+                                     Probe& p) const {
+  return go(block, i, newton_move(i, p), x, p,
+            [&, from = p](const Probe& q) { return is_good_step(i, from, q); });
 }
 
 template <typename Good>
@@ -827,6 +828,13 @@ bool SkinTracker::Frame::go(const TrackingScratch::Block& block, std::size_t i, 
     x += move, p = end;
     return true;
   }
+  go_as_far(block, i, move, x, p, good);
+  return false;
+}
+
+template <typename Good>
+void SkinTracker::Frame::go_as_far(const TrackingScratch::Block& block, std::size_t i, const Vec3f& move,
+                                   Vec3f& x, Probe& p, const Good& good) const {
   float inside = 0, outside = 1;
   Probe reached = p;
   for (int cut = 0; cut < kHalvings; ++cut) {
@@ -838,7 +846,6 @@ bool SkinTracker::Frame::go(const TrackingScratch::Block& block, std::size_t i, 
       outside = half;
   }
   x += inside * move, p = reached;
-  return false;
 }
 
 Vec3f SkinTracker::Frame::coherent(std::size_t i, float share) const {

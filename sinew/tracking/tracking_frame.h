@@ -3,37 +3,20 @@
 #include <algorithm>
 
 #include <sinew/core/parallel.h>
+#include <sinew/tracking/probe.h>
+#include <sinew/tracking/probe_lanes.h>
 #include <sinew/tracking/skin_tracker.h>
 
 namespace sinew {
-
-/// How a vertex meets one other part's field.
-struct SkinTracker::Contact {
-  static constexpr float kNone = 2;  // more than two fields can differ by
-
-  float side = kNone;           // how far on its own side it is; negative: across
-  float apart = kNone;          // by how much its own field is the stronger one, whatever it was at rest
-  Vec3f back = Vec3f::Zero();   // gradient of `side`: the way back
-  Vec3f rival = Vec3f::Zero();  // gradient of the other field
-  float meets = 1;              // 0 when the skins do not face each other
-  float firm = 0;               // how far a fold plane, not the fields, says where they meet
-};
-
-/// The fields at a point as a vertex sees them.
-struct SkinTracker::Probe {
-  FieldSample own;            // of the vertex's own bone
-  FieldSample all;            // composed
-  Contact nearest;            // that of the least side
-  float pressed = 0;          // 1 when it lies against another part's skin, 0 when none is near
-  Vec3f off = Vec3f::Zero();  // the way off that skin
-  float stranger = 0;         // strongest field of a part that it has nothing to do with at rest
-};
 
 /// One frame of SkinTracker (Vaillant et al. 2012, §5; Vaillant 2015, §4.6.2), shared by the threads that do
 /// it: every function treats one block of vertices. Sweeps over the surface read `now` and write `next`; all
 /// else writes to the block's own vertices only. tests/reference/implicit_tracking.h says the same plainly.
 class SkinTracker::Frame {
  public:
+  using Contact = SkinContact;
+  using Probe = SkinProbe;
+
   Frame(const SkinTracker& tracker, TrackingScratch& scratch);
 
   /// Finds how vertices see fields when joints twist. Comes first.
@@ -57,8 +40,9 @@ class SkinTracker::Frame {
   /// have moved when start() was not called for all vertices in this frame.
   void find_touch(std::size_t b, bool bones_have_moved) const;
 
-  /// Brings active vertices to their own side, then up to `times` steps towards their iso-value.
-  void project(std::size_t b, int times) const;
+  /// Asks active vertices' fields where they are now and projects them: brings them to their own side, then
+  /// up to `times` steps towards their iso-value.
+  void project_again(std::size_t b, int times) const;
 
   /// Takes active vertices to `next`, then projects them. Those that stay near where their fields were asked,
   /// and far from contacts, by what they were there.
@@ -118,16 +102,23 @@ class SkinTracker::Frame {
   void smooth(std::size_t b) const;
 
  private:
-  /// `p` is the probe of where it is.
-  void project(const TrackingScratch::Block& block, std::size_t i, int times, Probe p) const;
+  /// Vertices of one block, the points at which they ask for the fields, and what these are there.
+  struct Batch {
+    std::size_t count = 0;
+    std::array<ProbeLane, kBlock> lanes;
+    std::array<Probe, kBlock> probes;
+
+    void add(std::size_t i, const Vec3f& at) { lanes[count++] = {static_cast<std::uint32_t>(i), at}; }
+  };
+  void probe(const TrackingScratch::Block& block, Asked asked, Batch& batch) const;
+
+  /// Brings vertices to their own side, then up to `times` steps towards their iso-value. The batch is that
+  /// of where they are.
+  void project(const TrackingScratch::Block& block, int times, Batch& batch) const;
 
   /// A Newton step from `next` by the value and gradient of where the vertex is, as if the field were linear.
   /// False where it is not, a contact may be in the way, or more steps are asked for: nothing is done.
   bool follow_plane(std::size_t i, int times) const;
-
-  /// The gap between skin of one part and another part that has nothing to do with it: wider where the
-  /// other's edges are long, for such skin bridges what its field has below it.
-  float stranger_gap(std::size_t own, std::size_t field) const;
 
   float radius(std::size_t field) const { return static_cast<float>(t_.fields_->fields[field].radius); }
 
@@ -138,9 +129,6 @@ class SkinTracker::Frame {
 
   /// Finds where the vertex's bone is and its skin faces; what slides over it is asked when it is met.
   void forget_sliding(std::size_t i) const;
-  /// How far the field of a neighbour's entry just slides over the vertex: skin that does not face it does
-  /// not meet it. By the part's place, not by its gradient, which turns round behind its bone.
-  float slides_over(std::size_t i, std::uint32_t entry) const;
 
   /// Finds what is present at all vertices of a block.
   void find_present(std::size_t b) const;
@@ -152,28 +140,10 @@ class SkinTracker::Frame {
   /// Adds those at a point to what is present at a vertex.
   void add_present(const TrackingScratch::Block& block, std::size_t i, const Vec3f& at) const;
 
-  /// Turns a point to where a vertex, by what twists it, sees a field.
-  Vec3f seen_place(std::size_t i, std::size_t field, const Vec3f& at) const;
-
-  /// A field at a point, as a vertex sees it.
-  FieldSample sample(std::size_t i, std::size_t field, const Vec3f& at) const {
-    return s_.turned[i] ? turned_sample(i, field, at) : s_.posed[field].sample(at);
-  }
-  FieldSample turned_sample(std::size_t i, std::size_t field, const Vec3f& at) const;
-  /// The vertex's own field.
-  FieldSample own_sample(std::size_t i, const Vec3f& at) const {
-    return sinew::own_sample(t_.own_[i], t_.palm_shares_[i],
-                             [&](std::size_t field) { return sample(i, field, at); });
-  }
-
   Probe probe(const TrackingScratch::Block& block, std::size_t i, const Vec3f& at) const;
 
   template <bool kUnions>
   Probe probe_with(const TrackingScratch::Block& block, std::size_t i, const Vec3f& at) const;
-
-  /// How far a vertex meets a field that it has little to do with at rest, though its part is near: not at
-  /// all when its skin faces away from that bone. Then the part has come below it, as a thigh below the back.
-  float faced(std::size_t i, std::size_t field) const;
 
   /// The contact with the field of a neighbour's entry, which the vertex has to do with at rest.
   Contact meet_neighbour(std::size_t i, std::uint32_t entry, const FieldSample& own, const FieldSample& other,
@@ -206,8 +176,12 @@ class SkinTracker::Frame {
   /// gradient points the wrong way. Ends at the best place there was.
   void bring_back(const TrackingScratch::Block& block, std::size_t i, Vec3f& x, Probe& p) const;
 
-  /// One step of Newton's method for f = target (eq. 6, whose sign the papers print wrongly). False when it
-  /// was stopped: at a contact; where the gradient turns too far; where the value would leave its goal.
+  /// A step of Newton's method for f = target (eq. 6, whose sign the papers print wrongly).
+  Vec3f newton_move(std::size_t i, const Probe& p) const;
+  /// Whether such a step may end with probe `q`: not beyond a contact; not where the gradient has turned too
+  /// far, nor where the value would leave its goal.
+  bool is_good_step(std::size_t i, const Probe& p, const Probe& q) const;
+  /// Takes a step of Newton's method. False when it was cut short.
   bool newton_step(const TrackingScratch::Block& block, std::size_t i, Vec3f& x, Probe& p) const;
 
   /// Moves x, and the probe of it, all the way when the end of it is good; else as far as it is, to a
@@ -215,6 +189,10 @@ class SkinTracker::Frame {
   template <typename Good>
   bool go(const TrackingScratch::Block& block, std::size_t i, const Vec3f& move, Vec3f& x, Probe& p,
           const Good& good) const;
+  /// The rest of it when the end is not good.
+  template <typename Good>
+  void go_as_far(const TrackingScratch::Block& block, std::size_t i, const Vec3f& move, Vec3f& x, Probe& p,
+                 const Good& good) const;
 
   /// The vertex's displacement, nearer to its neighbours' by a share, and near enough for the strain. Where
   /// neighbours disagree one of them is wrong.
@@ -268,6 +246,7 @@ class SkinTracker::Frame {
 
   const SkinTracker& t_;
   TrackingScratch& s_;
+  ProbeTables tables_;
   float step_, tolerance_, cos_turn_, gap_, swelling_, coherence_, strain_, relaxation_;
 };
 
