@@ -448,7 +448,6 @@ void ElasticTracker::go_on(std::span<const Affine3d> posed_from_rest, ElasticSta
   std::fill(tracking.next_beta.begin(), tracking.next_beta.end(), 0.0f);
   std::fill(tracking.warm.begin(), tracking.warm.end(), std::uint8_t{0});
   std::fill(tracking.next_warm.begin(), tracking.next_warm.end(), std::uint8_t{0});
-  std::fill(tracking.stirs.begin(), tracking.stirs.end(), std::uint8_t{0});
   // Blocks that are left alone do not move in any direction.
   std::fill(s.direction.begin(), s.direction.end(), Vec3f::Zero());
   each_block([&](std::size_t b) {

@@ -18,7 +18,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using namespace meeting;
 
 // Vertices of one own field, as many as a vector has lanes.
-constexpr std::size_t kMost = 16;
+constexpr std::size_t kMost = 8;
 using D = hn::CappedTag<float, kMost>;
 using V = hn::Vec<D>;
 using M = hn::Mask<D>;
@@ -283,7 +283,13 @@ HWY_INLINE Samples own_samples(const ProbeTables& t, const Chunk& chunk, std::si
 struct Contacts {
   V side, firm;
   V3 back, rival;
+  V apart, meets;
 };
+
+HWY_INLINE Contacts choose(M yes, const Contacts& a, const Contacts& b) {
+  return {choose(yes, a.side, b.side), choose(yes, a.firm, b.firm),   choose(yes, a.back, b.back),
+          choose(yes, a.rival, b.rival), choose(yes, a.apart, b.apart), choose(yes, a.meets, b.meets)};
+}
 
 /// What a chunk's vertices have to do with one field at rest.
 struct Neighbours {
@@ -298,8 +304,8 @@ HWY_INLINE Contacts meet_neighbours(const ProbeTables& t, const Neighbours& n, c
   const V nearness = load(n.nearness);
   V slides = load(n.slides), rest_side = load(n.rest_side), gap = set(t.gap);
   V apart = hn::Sub(own.value, other.value);
-  Contacts c{apart, set(0), {}, scaled(load(n.damping), other.gradient)};
-  c.back = sub(own.gradient, c.rival);
+  const V3 rival = scaled(load(n.damping), other.gradient);
+  Contacts c{apart, set(0), sub(own.gradient, rival), rival, apart, set(1)};
   // The joint between two fields is the same for all vertices of the one.
   if (n.any->joint >= 0) {
     const auto joint = static_cast<std::size_t>(n.any->joint);
@@ -345,17 +351,22 @@ HWY_INLINE Contacts meet_neighbours(const ProbeTables& t, const Neighbours& n, c
   const V counted = choose(hn::Gt(allowed, set(0)), hn::Sub(set(1), slides), set(1));
   const V cubed = hn::Mul(slides, hn::Mul(slides, slides));
   c.side = hn::MulAdd(cubed, set(SkinContact::kNone), hn::NegMulAdd(counted, allowed, apart));
+  c.apart = apart;
+  c.meets = hn::Sub(set(1), slides);
   return c;
 }
 
-void probe_chunk(const ProbeTables& t, std::span<const std::uint16_t> fields, Asked asked, std::size_t own,
-                 const Chunk& chunk, SkinProbe* const* probes) {
+void probe_chunk(const ProbeTables& t, std::span<const std::uint16_t> fields, Asked asked, Finds finds,
+                 std::size_t own, const Chunk& chunk, SkinProbe* const* probes) {
   const std::uint32_t everyone = (std::uint32_t{1} << chunk.count) - 1;
   const V3 at = chunk.points();
   const Samples mine = own_samples(t, chunk, own);
   Samples all = mine;
-  Contacts nearest{set(SkinContact::kNone), set(0), {set(0), set(0), set(0)}, {set(0), set(0), set(0)}};
-  V stranger = set(0);
+  const V3 nowhere{set(0), set(0), set(0)};
+  const V none = set(SkinContact::kNone);
+  Contacts nearest{none, set(0), nowhere, nowhere, none, set(1)};
+  V stranger = set(0), pressed = set(0);
+  V3 off = nowhere;
 
   // Per field, bits of the lanes in which it is present.
   std::uint32_t present[CompositionTree::kMostLeaves];
@@ -431,42 +442,45 @@ void probe_chunk(const ProbeTables& t, std::span<const std::uint16_t> fields, As
       const V share = load(meets);
       other.value = hn::Mul(share, other.value);
       other.gradient = scaled(share, other.gradient);
-      c = {hn::Sub(hn::Sub(mine.value, other.value), set(gap)), set(0), sub(mine.gradient, other.gradient),
-           other.gradient};
+      c = {hn::Sub(hn::Sub(mine.value, other.value), set(gap)),
+           set(0),
+           sub(mine.gradient, other.gradient),
+           other.gradient,
+           apart,
+           share};
     }
     if (kin != 0) {
       const M is_kin = mask_of(kin);
       const V damping = load(n.damping);
       const V3 rival = scaled(damping, other.gradient);
-      Contacts of_kin{apart, set(0), sub(mine.gradient, rival), rival};
-      if ((touching & kin) != 0) {
-        const Contacts met = meet_neighbours(t, n, mine, other, at);
-        const M near = mask_of(touching);
-        of_kin.side = choose(near, met.side, of_kin.side);
-        of_kin.firm = choose(near, met.firm, of_kin.firm);
-        of_kin.back = choose(near, met.back, of_kin.back);
-      }
+      Contacts of_kin{apart, set(0), sub(mine.gradient, rival), rival, apart, set(1)};
+      if ((touching & kin) != 0)
+        of_kin = choose(mask_of(touching), meet_neighbours(t, n, mine, other, at), of_kin);
       other.value = hn::Mul(damping, other.value);
       other.gradient = scaled(damping, other.gradient);
-      if (kin == felt)
-        c = of_kin;
-      else
-        c = {choose(is_kin, of_kin.side, c.side), choose(is_kin, of_kin.firm, c.firm),
-             choose(is_kin, of_kin.back, c.back), choose(is_kin, of_kin.rival, c.rival)};
+      c = kin == felt ? of_kin : choose(is_kin, of_kin, c);
     }
-    const M nearer = hn::And(some, hn::Lt(c.side, nearest.side));
-    nearest = {choose(nearer, c.side, nearest.side), choose(nearer, c.firm, nearest.firm),
-               choose(nearer, c.back, nearest.back), choose(nearer, c.rival, nearest.rival)};
+    if (finds == Finds::pressure) {
+      const V close = hn::Sub(set(1), smooth_step(kTight, kLoose, hn::Sub(c.apart, set(t.gap))));
+      const V here_pressed = hn::Mul(c.meets, close);
+      const M more = hn::And(some, hn::Gt(here_pressed, pressed));
+      pressed = choose(more, here_pressed, pressed);
+      off = choose(more, c.back, off);
+    }
+    nearest = choose(hn::And(some, hn::Lt(c.side, nearest.side)), c, nearest);
     const M stronger = hn::And(some, hn::Gt(other.value, all.value));
     all = {choose(stronger, other.value, all.value), choose(stronger, other.gradient, all.gradient)};
   }
 
-  HWY_ALIGN float rows[17][kMost];
-  const V* const values[] = {
-      &mine.value,     &mine.gradient.x, &mine.gradient.y, &mine.gradient.z, &all.value,      &all.gradient.x,
-      &all.gradient.y, &all.gradient.z,  &nearest.side,    &nearest.firm,    &nearest.back.x, &nearest.back.y,
-      &nearest.back.z, &nearest.rival.x, &nearest.rival.y, &nearest.rival.z, &stranger};
-  for (std::size_t r = 0; r < 17; ++r) hn::Store(*values[r], D(), rows[r]);
+  HWY_ALIGN float rows[23][kMost];
+  const V* const values[] = {&mine.value,      &mine.gradient.x,  &mine.gradient.y, &mine.gradient.z,
+                             &all.value,       &all.gradient.x,   &all.gradient.y,  &all.gradient.z,
+                             &nearest.side,    &nearest.firm,     &nearest.back.x,  &nearest.back.y,
+                             &nearest.back.z,  &nearest.rival.x,  &nearest.rival.y, &nearest.rival.z,
+                             &stranger,        &nearest.apart,    &nearest.meets,   &pressed,
+                             &off.x,           &off.y,            &off.z};
+  const std::size_t row_count = finds == Finds::pressure ? 23 : 17;
+  for (std::size_t r = 0; r < row_count; ++r) hn::Store(*values[r], D(), rows[r]);
   for (std::size_t lane = 0; lane < chunk.count; ++lane) {
     const auto vector = [&](std::size_t r) {
       return Vec3f(rows[r][lane], rows[r + 1][lane], rows[r + 2][lane]);
@@ -477,6 +491,9 @@ void probe_chunk(const ProbeTables& t, std::span<const std::uint16_t> fields, As
     p.nearest.side = rows[8][lane], p.nearest.firm = rows[9][lane];
     p.nearest.back = vector(10), p.nearest.rival = vector(13);
     p.stranger = rows[16][lane];
+    if (finds != Finds::pressure) continue;
+    p.nearest.apart = rows[17][lane], p.nearest.meets = rows[18][lane];
+    p.pressed = rows[19][lane], p.off = vector(20);
   }
   if (asked == Asked::known) return;
   for (std::size_t lane = 0; lane < chunk.count; ++lane) {
@@ -486,7 +503,7 @@ void probe_chunk(const ProbeTables& t, std::span<const std::uint16_t> fields, As
   }
 }
 
-void probe_all(const ProbeTables& t, std::span<const std::uint16_t> fields, Asked asked,
+void probe_all(const ProbeTables& t, std::span<const std::uint16_t> fields, Asked asked, Finds finds,
                std::span<const ProbeLane> lanes, std::span<SkinProbe> probes) {
   constexpr std::size_t kMostAtOnce = 64;
   for (std::size_t first = 0; first < lanes.size(); first += kMostAtOnce) {
@@ -510,7 +527,7 @@ void probe_all(const ProbeTables& t, std::span<const std::uint16_t> fields, Aske
       // What is not used is nowhere.
       for (std::size_t lane = chunk.count; lane < kLanes; ++lane)
         chunk.x[lane] = chunk.y[lane] = chunk.z[lane] = std::numeric_limits<float>::quiet_NaN();
-      probe_chunk(t, fields, asked, own, chunk, results);
+      probe_chunk(t, fields, asked, finds, own, chunk, results);
     }
   }
 }
@@ -525,10 +542,10 @@ namespace sinew {
 
 HWY_EXPORT(probe_all);
 
-void probe_lanes(const ProbeTables& tables, std::span<const std::uint16_t> fields, Asked asked,
+void probe_lanes(const ProbeTables& tables, std::span<const std::uint16_t> fields, Asked asked, Finds finds,
                  std::span<const ProbeLane> lanes, std::span<SkinProbe> probes) {
   assert(probes.size() >= lanes.size() && fields.size() <= CompositionTree::kMostLeaves);
-  HWY_DYNAMIC_DISPATCH(probe_all)(tables, fields, asked, lanes, probes);
+  HWY_DYNAMIC_DISPATCH(probe_all)(tables, fields, asked, finds, lanes, probes);
 }
 
 }  // namespace sinew

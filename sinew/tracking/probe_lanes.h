@@ -9,8 +9,8 @@ namespace sinew {
 
 /// A vertex, and the point at which it asks for the fields.
 struct ProbeLane {
-  std::uint32_t vertex = 0;
-  Vec3f at = Vec3f::Zero();
+  std::uint32_t vertex;
+  Vec3f at;
 };
 
 /// Which of a block's fields a vertex asks (ProbeTables::present).
@@ -20,11 +20,16 @@ enum class Asked {
   here,        ///< only those, and only they are present from then on
 };
 
+/// What a probe finds out.
+enum class Finds {
+  sides,    ///< leaves alone `apart` and `meets` of contacts, `pressed` and `off`
+  pressure  ///< these, too
+};
+
 /// Probes of many vertices of one block at once, all fields joined by unions. Says the same as
-/// SkinTracker::Frame::probe(), which it follows step by step, up to rounding; but of contacts it finds what
-/// history-free tracking asks only: `apart`, `meets`, `pressed` and `off` stay as they are. `fields` are the
-/// block's, ascending, at most 64.
-void probe_lanes(const ProbeTables& tables, std::span<const std::uint16_t> fields, Asked asked,
+/// SkinTracker::Frame::probe(), which it follows step by step, up to rounding. `fields` are the block's,
+/// ascending, at most 64.
+void probe_lanes(const ProbeTables& tables, std::span<const std::uint16_t> fields, Asked asked, Finds finds,
                  std::span<const ProbeLane> lanes, std::span<SkinProbe> probes);
 
 }  // namespace sinew

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -200,7 +201,32 @@ SkinTracker::SkinTracker(const MeshView& rest, std::span<const std::int32_t> own
     weights_.values.insert(weights_.values.end(), values.begin(), values.end());
     weights_.starts.push_back(static_cast<std::uint32_t>(weights_.joints.size()));
   }
+  std::map<std::array<std::uint32_t, 2>, std::uint32_t> pair_numbers;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto joints = weights_.row_joints(i);
+    std::uint32_t pair = 0;
+    if (joints.size() >= 2) {
+      const auto [at, is_new] = pair_numbers.try_emplace({joints[0], joints[1]},
+                                                         static_cast<std::uint32_t>(turn_pairs_.size()));
+      if (is_new) turn_pairs_.push_back({joints[0], joints[1]});
+      pair = at->second;
+    }
+    turn_pair_.push_back(pair);
+  }
   mean_values_ = mean_value_rings(positions, rings_, across);
+  std::vector<std::vector<Triangle>> of_block((tracked_ + kBlock - 1) / kBlock);
+  for (const Triangle& t : triangles) {
+    std::size_t before[2] = {of_block.size(), of_block.size()};
+    for (std::size_t c = 0; c < 3; ++c) {
+      const std::size_t b = t[c] < tracked_ ? t[c] / kBlock : of_block.size();
+      if (b < of_block.size() && b != before[0] && b != before[1]) of_block[b].push_back(t);
+      if (c < 2) before[c] = b;
+    }
+  }
+  for (const std::vector<Triangle>& some : of_block) {
+    block_triangles_.insert(block_triangles_.end(), some.begin(), some.end());
+    block_triangle_starts_.push_back(static_cast<std::uint32_t>(block_triangles_.size()));
+  }
   for (std::size_t begin = 0; begin < tracked_; begin += kBlock) {
     std::set<std::uint32_t> near{static_cast<std::uint32_t>(begin / kBlock)};
     for (std::size_t i = begin; i < std::min(begin + kBlock, tracked_); ++i)
@@ -259,7 +285,12 @@ TrackingScratch SkinTracker::make_scratch() const {
   s.blocks.resize((tracked_ + kBlock - 1) / kBlock);
   s.warm.resize(s.blocks.size());
   s.next_warm.resize(s.blocks.size());
-  s.stirs.resize(s.blocks.size());
+  s.stirred.resize(s.blocks.size());
+  s.bent.resize(s.blocks.size());
+  s.pair_turned.resize(turn_pairs_.size());
+  s.vertex_turns.resize(tracked_);
+  s.has_turns.resize(s.blocks.size());
+  s.turned_blocks.reserve(s.blocks.size());
   s.may_untangle.resize(s.blocks.size());
   s.swept_blocks.reserve(s.blocks.size());
   s.work.resize(tracked_);

@@ -73,7 +73,17 @@ struct TrackingScratch {
   std::vector<Vec3f> carried;            ///< per ring entry, its triangle's carried normal over its square
   std::vector<Vec3f> corner;             ///< likewise, from its centre to the vertex, once it is asked for
   std::vector<std::uint8_t> is_carried;  ///< 1: those of its ring are known
-  std::vector<std::uint8_t> stirs;       ///< per block, 1: tracking has moved some vertex
+  std::vector<std::uint64_t> stirred;    ///< per block, bits of the vertices that tracking has moved
+  std::vector<std::uint64_t> bent;       ///< likewise, of those whose joints have turned
+  std::vector<std::uint8_t> pair_turned;  ///< per pair of joints that move the same skin most
+  /// What its joints do to a vertex: the blend of their turns, which shrinks, and of their sizes.
+  struct VertexTurn {
+    Eigen::Matrix3f turn;
+    float scale;
+  };
+  std::vector<VertexTurn> vertex_turns;
+  std::vector<std::uint8_t> has_turns;       ///< per block, 1: those of its vertices are known
+  std::vector<std::uint32_t> turned_blocks;  ///< whose turns are to be found
   /// Per block, bits of its vertices: which a sweep of untangling and the next one look at, and which go.
   std::vector<std::uint64_t> asked, next_asked, goes;
   std::vector<std::uint8_t> may_untangle;   ///< per block, 1: of those that this frame looks at
@@ -145,6 +155,11 @@ class SkinTracker {
                   bool bones_have_moved) const;
   /// Puts fields, bones and joints where the transforms carry them.
   void pose(std::span<const Affine3d> posed_from_rest, TrackingScratch& scratch) const;
+  /// The triangles that have some corner in a block.
+  std::span<const Triangle> block_triangles(std::size_t block) const {
+    return {block_triangles_.data() + block_triangle_starts_[block],
+            block_triangle_starts_[block + 1] - block_triangle_starts_[block]};
+  }
   /// The blocks that have vertices of rings of this one's, itself included.
   std::span<const std::uint32_t> near_blocks(std::size_t block) const {
     return {near_blocks_.data() + near_block_starts_[block],
@@ -163,6 +178,8 @@ class SkinTracker {
   // All below by place in that order.
   OneRings rings_;
   std::vector<std::uint32_t> near_block_starts_{0}, near_blocks_;
+  std::vector<std::uint32_t> block_triangle_starts_{0};
+  std::vector<Triangle> block_triangles_;
   MeanValueRings mean_values_;
   std::vector<std::uint16_t> own_;
   std::vector<float> iso_, edge_, ease_;
@@ -177,6 +194,9 @@ class SkinTracker {
   std::vector<Vec3f> child_bones_;  // per joint of the set, at rest
   SkinWeights weights_;
   std::size_t turn_count_ = 0;      // transforms of a frame
+  // Transforms that move the same skin most, and per vertex which two; the first pair is twice the same.
+  std::vector<std::array<std::uint32_t, 2>> turn_pairs_{{0, 0}};
+  std::vector<std::uint32_t> turn_pair_;
   std::vector<Vec3f> rest_center_;  // per field
   std::vector<Segment> rest_segments_;
   std::vector<std::uint32_t> segment_starts_{0};  // per field

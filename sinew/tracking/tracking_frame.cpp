@@ -5,6 +5,8 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <new>
 #include <numbers>
 
 #include <sinew/core/polar.h>
@@ -26,13 +28,6 @@ constexpr float kReturnBudget = 2;       // of the way back, in ways that the ow
 constexpr float kDeepContact = 0.15f;    // field value across a contact from which on it is smoothed wholly
 constexpr float kHeld = 0.07f;           // the same from which on it stays at the contact
 constexpr float kKeptBulge = 0.5f;       // share of a vertex's height over its ring that smoothing keeps
-// By the vertex's own joints alone: above it no corner's joints tell otherwise.
-constexpr float kSurelyOpen = 0.7f;
-constexpr float kThinTriangle = 0.3f;  // area over that at rest below which a triangle is nearly flipped
-constexpr float kShrunk = 0.9f;    // size of a blend of turns, of theirs, up to which it is made a rotation
-constexpr float kDrawn = 0.3f;     // share of the way to the ring's mean that a tangled vertex goes at first
-constexpr float kSettled = 0.01f;  // a way so short, in edges, is not worth another sweep
-constexpr float kTurned = 0.8f;    // trace of a turn by 45 degrees, in thirds: from there on it may be
 constexpr float kDeepest = 0.9f;   // own field up to which a vertex is brought back: a bone is at 1
 constexpr float kSmoothed = 0.1f;  // beta from which on the last projection leaves the iso-value alone
 constexpr float kRoomy = 0.2f;     // from which on there is room for it to swell
@@ -59,21 +54,57 @@ constexpr std::uint8_t kMostFollowed = 2;  // rounds in a row that go by the sam
 constexpr float kNoGradient = 1e-6f;
 constexpr float kLeastBeta = 1e-3f;
 
-/// Whether a blend of turns has shrunk so much that it also leans normals over.
-bool is_shrunk(const Eigen::Matrix3f& turn, float scale) {
-  return turn.norm() < kShrunk * std::numbers::sqrt3_v<float> * scale;
-}
-
-/// The normal of a triangle with these edges at rest as a blend of turns carries it, over its double area:
-/// times a double area, how much of it is left. Zero where it has none. Blended turns shrink what they turn,
-/// the area is that without it.
-Vec3f carried_normal(const Eigen::Matrix3f& turn, float scale, const Vec3f& first, const Vec3f& second) {
-  const Vec3f normal = (turn * first).cross(turn * second);
-  const float size = scale * scale * first.cross(second).norm() * normal.norm();
-  return size > 0 ? Vec3f(normal / size) : Vec3f(Vec3f::Zero());
-}
-
 }  // namespace
+
+/// Vertices of one block, the points at which they ask for the fields, and what these are there.
+class SkinTracker::Frame::Batch {
+ public:
+  explicit Batch(Finds finds) : finds_(finds) {}
+
+  void clear() { count_ = 0; }
+  void add(std::size_t i, const Vec3f& at) { add(i, at, Probe()); }
+  void add(std::size_t i, const Vec3f& at, const Probe& probe) {
+    lanes_[count_] = {static_cast<std::uint32_t>(i), at};
+    std::construct_at(probes() + count_, probe);
+    ++count_;
+  }
+  /// Only the first lanes stay.
+  void shorten(std::size_t count) { count_ = count; }
+  void replace(std::size_t lane, const Vec3f& at, const Probe& probe) {
+    lanes_[lane].at = at, (*this)[lane] = probe;
+  }
+  void move(std::size_t from, std::size_t to) { lanes_[to] = lanes_[from], (*this)[to] = (*this)[from]; }
+
+  Finds finds() const { return finds_; }
+  std::size_t size() const { return count_; }
+  std::size_t vertex(std::size_t lane) const { return lanes_[lane].vertex; }
+  const Vec3f& at(std::size_t lane) const { return lanes_[lane].at; }
+  Probe& operator[](std::size_t lane) { return probes()[lane]; }
+  std::span<const ProbeLane> all_lanes() const { return {lanes_.data(), count_}; }
+  std::span<Probe> all_probes() { return {probes(), count_}; }
+
+ private:
+  Probe* probes() { return std::launder(reinterpret_cast<Probe*>(storage_.data())); }
+
+  Finds finds_;
+  std::size_t count_ = 0;
+  std::array<ProbeLane, kBlock> lanes_;
+  // Of these few are used, most of the time: none is made before.
+  alignas(Probe) std::array<std::byte, kBlock * sizeof(Probe)> storage_;
+};
+
+/// Some lanes of a batch and where they are to go.
+struct SkinTracker::Frame::Ways {
+  std::size_t count = 0;
+  std::array<std::uint8_t, kBlock> lane;
+  std::array<Vec3f, kBlock> way;
+  std::array<float, kBlock> taken;  // share of it, once they went
+
+  void add(std::size_t of_lane, const Vec3f& to = Vec3f::Zero()) {
+    lane[count] = static_cast<std::uint8_t>(of_lane), way[count] = to;
+    ++count;
+  }
+};
 
 SkinTracker::Frame::Frame(const SkinTracker& tracker, TrackingScratch& scratch)
     : t_(tracker),
@@ -164,7 +195,7 @@ void SkinTracker::Frame::start(std::size_t b, int times) const {
   TrackingScratch::Block& block = s_.blocks[b];
   find_twists(b);
   find_fields(b);
-  Batch batch;
+  Batch batch(Finds::sides);
   for (std::size_t i = begin; i < end; ++i) {
     s_.state[i] = TrackMark::still;
     s_.beta[i] = s_.next_beta[i] = s_.held[i] = 0;
@@ -174,7 +205,7 @@ void SkinTracker::Frame::start(std::size_t b, int times) const {
   probe(block, Asked::here, batch);
   block.active = 0;
   for (std::size_t i = begin; i < end; ++i) {
-    const Probe& p = batch.probes[i - begin];
+    const Probe& p = batch[i - begin];
     s_.target[i] = swollen_target(i, p);
     // What nobody sees is not worth the work; less than that is taken off everywhere, so that nothing pops.
     s_.target[i] += std::clamp(p.all.value - s_.target[i], -t_.ease_[i], t_.ease_[i]);
@@ -186,10 +217,10 @@ void SkinTracker::Frame::start(std::size_t b, int times) const {
         (std::abs(s_.error[i]) <= tolerance_ && p.nearest.side >= 0))
       continue;
     s_.work[begin + block.active] = static_cast<std::uint32_t>(i);
-    batch.lanes[block.active] = batch.lanes[i - begin], batch.probes[block.active] = p;
+    batch.move(i - begin, block.active);
     ++block.active;
   }
-  batch.count = block.active;
+  batch.shorten(block.active);
   project(block, times, batch);
 }
 
@@ -202,83 +233,123 @@ void SkinTracker::Frame::aim(std::size_t i, const TrackingScratch::Block& block)
 
 void SkinTracker::Frame::settle(std::size_t b, int times, std::span<Vec3f> normals) const {
   const TrackingScratch::Block& block = s_.blocks[b];
+  Batch batch(Finds::pressure);
   for (std::size_t k = 0; k < block.active; ++k) {
     const std::size_t i = s_.work[b * kBlock + k];
-    Vec3f x = s_.now[i];
-    Probe p = probe(block, i, x);
-    come_round(block, i, x, p);
-    close_fold(block, i, x, p);
-    s_.state[i] = x == s_.now[i] ? TrackMark::still : TrackMark::moved;
-    const float own_slope = p.own.gradient.norm();
-    s_.inwards[i] = own_slope > kNoGradient ? Vec3f(p.own.gradient / own_slope) : Vec3f(Vec3f::Zero());
-    // Where the fields of two parts point the same way there is nothing to go back to, only farther in.
-    // A joint's plane knows better.
-    const float between = std::max(
-        p.nearest.firm, 1 - smooth_step(kBetween, kBeside, gradient_cosine(p.own.gradient, p.nearest.rival)));
-    if (p.nearest.side < 0 && between > 0) {
-      const Vec3f before = x;
-      bring_back(block, i, x, p);
-      if (between < 1) {
-        x = before + between * (x - before);
-        p = probe(block, i, x);
-      }
-      s_.state[i] = TrackMark::returned;
+    batch.add(i, s_.now[i]);
+    s_.state[i] = TrackMark::still;
+  }
+  probe(block, Asked::known, batch);
+  Ways ways;
+  const auto take = [&](const auto& way_of) {
+    ways.count = 0;
+    for (std::size_t k = 0; k < batch.size(); ++k) {
+      const std::size_t i = batch.vertex(k);
+      const Vec3f way = way_of(i, batch[k]);
+      if (way == Vec3f::Zero()) continue;
+      s_.now[i] += way;
+      s_.state[i] = TrackMark::moved;
+      ways.add(k);
     }
-    float fold = folded(i, p);
-    for (int step = 0; step < times && std::abs(p.all.value - s_.target[i]) > tolerance_; ++step) {
+    look_again(block, Asked::known_here, batch, ways);
+  };
+  take([&](std::size_t i, const Probe& p) { return way_round(i, p); });
+  take([&](std::size_t i, const Probe& p) { return way_to_fold(i, p); });
+
+  // Where the fields of two parts point the same way there is nothing to go back to, only farther in. A
+  // joint's plane knows better.
+  std::array<float, kBlock> share;
+  std::array<Vec3f, kBlock> before;
+  ways.count = 0;
+  for (std::size_t k = 0; k < batch.size(); ++k) {
+    const std::size_t i = batch.vertex(k);
+    const Probe& p = batch[k];
+    const float slope = p.own.gradient.norm();
+    s_.inwards[i] = slope > kNoGradient ? Vec3f(p.own.gradient / slope) : Vec3f(Vec3f::Zero());
+    share[k] = between(p);
+    before[k] = s_.now[i];
+    if (!(p.nearest.side < 0) || !(share[k] > 0)) continue;
+    ways.add(k);
+    s_.state[i] = TrackMark::returned;
+  }
+  bring_back(block, batch, ways);
+  Ways halfway;
+  for (std::size_t n = 0; n < ways.count; ++n) {
+    const std::size_t k = ways.lane[n], i = batch.vertex(k);
+    if (!(share[k] < 1)) continue;
+    s_.now[i] = before[k] + share[k] * (s_.now[i] - before[k]);
+    halfway.add(k);
+  }
+  look_again(block, Asked::known, batch, halfway);
+
+  std::array<float, kBlock> fold;
+  std::array<std::uint8_t, kBlock> goes;
+  for (std::size_t k = 0; k < batch.size(); ++k) fold[k] = folded(batch.vertex(k), batch[k]), goes[k] = 1;
+  for (int step = 0; step < times; ++step) {
+    ways.count = 0;
+    for (std::size_t k = 0; k < batch.size(); ++k) {
+      const std::size_t i = batch.vertex(k);
+      const Probe& p = batch[k];
+      if (!goes[k] || !(std::abs(p.all.value - s_.target[i]) > tolerance_)) continue;
       // What lies in a fold stays there: along it only the relaxation moves it.
-      if (fold > kInFold || (p.nearest.side < 0 && between > kInFold)) break;
-      if (!(p.all.gradient.squaredNorm() > kNoGradient * kNoGradient)) break;
+      if (fold[k] > kInFold || (p.nearest.side < 0 && share[k] > kInFold)) continue;
+      if (!(p.all.gradient.squaredNorm() > kNoGradient * kNoGradient)) continue;
       // Behind its bone the way to the iso-value leads out on the wrong side.
-      if (p.all.value > s_.target[i] && p.own.gradient.dot(s_.out[i]) > 0) break;
-      s_.held[i] = fold / kInFold;
-      const bool whole = newton_step(block, i, x, p);
-      fold = folded(i, p);
-      if (s_.state[i] == TrackMark::still) s_.state[i] = TrackMark::moved;
-      if (!whole) break;
+      if (p.all.value > s_.target[i] && p.own.gradient.dot(s_.out[i]) > 0) continue;
+      s_.held[i] = fold[k] / kInFold;
+      ways.add(k, newton_move(i, p));
     }
-    s_.beta[i] = fold;
+    if (ways.count == 0) break;
+    const std::array<std::uint8_t, kBlock> went = goes;
+    goes.fill(0);
+    go(block, batch, ways,
+       [&](std::size_t k, const Probe& q) { return is_good_step(batch.vertex(k), batch[k], q); });
+    for (std::size_t n = 0; n < ways.count; ++n) {
+      const std::size_t k = ways.lane[n], i = batch.vertex(k);
+      fold[k] = folded(i, batch[k]);
+      if (s_.state[i] == TrackMark::still) s_.state[i] = TrackMark::moved;
+      goes[k] = went[k] && ways.taken[n] == 1;
+    }
+  }
+  for (std::size_t k = 0; k < batch.size(); ++k) {
+    const std::size_t i = batch.vertex(k);
+    const Probe& p = batch[k];
+    s_.beta[i] = fold[k];
     s_.free[i] = room_at(p);
-    if (fold > kInFold && s_.state[i] != TrackMark::returned) s_.state[i] = TrackMark::contact;
-    s_.now[i] = x;
-    const Vec3f across = fold > kInFold ? p.off : p.all.gradient;
+    if (fold[k] > kInFold && s_.state[i] != TrackMark::returned) s_.state[i] = TrackMark::contact;
+    const Vec3f across = fold[k] > kInFold ? p.off : p.all.gradient;
     const float slope = across.norm();
     normals[i] = slope > kNoGradient ? Vec3f(across / slope) : Vec3f(Vec3f::Zero());
   }
+}
+
+float SkinTracker::Frame::between(const Probe& p) const {
+  return std::max(
+      p.nearest.firm, 1 - smooth_step(kBetween, kBeside, gradient_cosine(p.own.gradient, p.nearest.rival)));
 }
 
 float SkinTracker::Frame::sunk(std::size_t i, const Probe& p) const {
   return smooth_step(kShallow, kInside, p.all.value - s_.target[i]);
 }
 
-void SkinTracker::Frame::come_round(const TrackingScratch::Block& block, std::size_t i, Vec3f& x,
-                                    Probe& p) const {
+Vec3f SkinTracker::Frame::way_round(std::size_t i, const Probe& p) const {
   const float share = sunk(i, p);
-  if (!(share > 0)) return;
+  if (!(share > 0)) return Vec3f::Zero();
   const Vec3f way = s_.transforms[t_.own_[i]].linear() * (t_.rest_[i] - t_.rest_bone_[i]);
-  const float height = (x - s_.bone[i]).dot(way), least = kLeastHeight * way.squaredNorm();
+  const float height = (s_.now[i] - s_.bone[i]).dot(way), least = kLeastHeight * way.squaredNorm();
   const float longest = kLongestReturn * radius(t_.own_[i]);
-  if (!(height < least) || !(way.norm() > kNoGradient * longest)) return;
-  x += std::min(share * (least - height) / way.norm(), longest) * way.normalized();
-  look_again(block, i, x, p);
+  if (!(height < least) || !(way.norm() > kNoGradient * longest)) return Vec3f::Zero();
+  return std::min(share * (least - height) / way.norm(), longest) * way.normalized();
 }
 
-void SkinTracker::Frame::close_fold(const TrackingScratch::Block& block, std::size_t i, Vec3f& x,
-                                    Probe& p) const {
+Vec3f SkinTracker::Frame::way_to_fold(std::size_t i, const Probe& p) const {
   const float share = p.nearest.firm * sunk(i, p), slope = p.nearest.back.norm();
   // As far as it slides, `side` is not a distance.
   const float slides = 1 - p.nearest.meets, side = p.nearest.side - slides * slides * slides * Contact::kNone;
   const float off = side - std::clamp(side, 0.0f, kTight);
-  if (!(share > 0) || off == 0 || !(slope > kNoGradient)) return;
+  if (!(share > 0) || off == 0 || !(slope > kNoGradient)) return Vec3f::Zero();
   const float longest = kLongestReturn * radius(t_.own_[i]);
-  x -= std::clamp(share * off / slope, -longest, longest) / slope * p.nearest.back;
-  look_again(block, i, x, p);
-}
-
-void SkinTracker::Frame::look_again(const TrackingScratch::Block& block, std::size_t i, const Vec3f& x,
-                                    Probe& p) const {
-  add_present(block, i, x);
-  p = probe(block, i, x);
+  return -std::clamp(share * off / slope, -longest, longest) / slope * p.nearest.back;
 }
 
 float SkinTracker::Frame::swollen_target(std::size_t i, const Probe& p) const {
@@ -340,7 +411,7 @@ float SkinTracker::Frame::touch(const TrackingScratch::Block& block, std::size_t
 
 void SkinTracker::Frame::project_again(std::size_t b, int times) const {
   const TrackingScratch::Block& block = s_.blocks[b];
-  Batch batch;
+  Batch batch(Finds::sides);
   for (std::size_t k = 0; k < block.active; ++k) {
     const std::size_t i = s_.work[b * kBlock + k];
     batch.add(i, s_.now[i]);
@@ -351,7 +422,7 @@ void SkinTracker::Frame::project_again(std::size_t b, int times) const {
 
 void SkinTracker::Frame::follow(std::size_t b, int times) const {
   const TrackingScratch::Block& block = s_.blocks[b];
-  Batch batch;
+  Batch batch(Finds::sides);
   for (std::size_t k = 0; k < block.active; ++k) {
     const std::size_t i = s_.work[b * kBlock + k];
     if (follow_plane(i, times)) continue;
@@ -380,55 +451,46 @@ bool SkinTracker::Frame::follow_plane(std::size_t i, int times) const {
 }
 
 void SkinTracker::Frame::project(const TrackingScratch::Block& block, int times, Batch& batch) const {
-  // Those that take a step, and where it ends.
-  Batch ends;
-  std::array<std::size_t, kBlock> going;
-  std::size_t left = 0;
-  for (std::size_t k = 0; k < batch.count; ++k) {
-    const std::size_t i = batch.lanes[k].vertex;
-    Probe& p = batch.probes[k];
-    if (p.nearest.side < 0) {
-      // The deeper it was, the more it is smoothed, and a touch not at all: nothing pops.
-      s_.beta[i] = std::max(s_.beta[i], smooth_step(0, kDeepContact, -p.nearest.side));
-      s_.held[i] = std::max(s_.held[i], smooth_step(0, kHeld, -p.nearest.side));
-      bring_back(block, i, s_.now[i], p);
-      s_.state[i] = TrackMark::returned;
-    }
-    // What has been brought back from afar stays at the contact. From there its iso-value could be anywhere.
-    if (s_.held[i] < 1) going[left++] = k;
+  Ways ways;
+  for (std::size_t k = 0; k < batch.size(); ++k) {
+    const std::size_t i = batch.vertex(k);
+    const float side = batch[k].nearest.side;
+    if (!(side < 0)) continue;
+    // The deeper it was, the more it is smoothed, and a touch not at all: nothing pops.
+    s_.beta[i] = std::max(s_.beta[i], smooth_step(0, kDeepContact, -side));
+    s_.held[i] = std::max(s_.held[i], smooth_step(0, kHeld, -side));
+    s_.state[i] = TrackMark::returned;
+    ways.add(k);
   }
-  for (int step = 0; step < times && left > 0; ++step) {
-    ends.count = 0;
-    std::size_t kept = 0;
-    for (std::size_t n = 0; n < left; ++n) {
-      const std::size_t i = batch.lanes[going[n]].vertex;
-      const Probe& p = batch.probes[going[n]];
-      if (!(std::abs(p.all.value - s_.target[i]) > tolerance_) ||
-          !(p.all.gradient.squaredNorm() > kNoGradient * kNoGradient))
-        continue;
-      ends.add(i, s_.now[i] + newton_move(i, p));
-      going[kept++] = going[n];
+  bring_back(block, batch, ways);
+  std::array<std::uint8_t, kBlock> goes;
+  // What has been brought back from afar stays at the contact. From there its iso-value could be anywhere.
+  for (std::size_t k = 0; k < batch.size(); ++k) goes[k] = s_.held[batch.vertex(k)] < 1;
+  for (int step = 0; step < times; ++step) {
+    ways.count = 0;
+    for (std::size_t k = 0; k < batch.size(); ++k) {
+      const std::size_t i = batch.vertex(k);
+      const Probe& p = batch[k];
+      if (goes[k] && std::abs(p.all.value - s_.target[i]) > tolerance_ &&
+          p.all.gradient.squaredNorm() > kNoGradient * kNoGradient)
+        ways.add(k, newton_move(i, p));
     }
-    left = kept;
-    probe(block, Asked::known_here, ends);
-    kept = 0;
-    for (std::size_t n = 0; n < left; ++n) {
-      const std::size_t i = ends.lanes[n].vertex;
-      Probe& p = batch.probes[going[n]];
-      if (is_good_step(i, p, ends.probes[n])) {
-        s_.now[i] = ends.lanes[n].at, p = ends.probes[n];
+    if (ways.count == 0) break;
+    go(block, batch, ways,
+       [&](std::size_t k, const Probe& q) { return is_good_step(batch.vertex(k), batch[k], q); });
+    for (std::size_t n = 0; n < ways.count; ++n) {
+      const std::size_t k = ways.lane[n], i = batch.vertex(k);
+      if (ways.taken[n] == 1) {
         if (s_.state[i] == TrackMark::still) s_.state[i] = TrackMark::moved;
-        going[kept++] = going[n];
         continue;
       }
-      go_as_far(block, i, newton_move(i, p), s_.now[i], p,
-                [&, from = p](const Probe& q) { return is_good_step(i, from, q); });
+      goes[k] = 0;
       if (s_.state[i] != TrackMark::returned) s_.state[i] = TrackMark::contact;
-      s_.beta[i] = std::max(s_.beta[i], smooth_step(0, kDeepContact, std::abs(p.all.value - s_.target[i])));
+      s_.beta[i] =
+          std::max(s_.beta[i], smooth_step(0, kDeepContact, std::abs(batch[k].all.value - s_.target[i])));
     }
-    left = kept;
   }
-  for (std::size_t k = 0; k < batch.count; ++k) note(batch.lanes[k].vertex, batch.probes[k]);
+  for (std::size_t k = 0; k < batch.size(); ++k) note(batch.vertex(k), batch[k]);
 }
 
 void SkinTracker::Frame::relax(std::size_t b) const {
@@ -452,57 +514,6 @@ void SkinTracker::Frame::restrain(std::size_t b) const {
   for (std::size_t k = 0; k < block.active; ++k) {
     const std::size_t i = s_.work[b * kBlock + k];
     s_.next[i] = s_.start[i] + coherent(i, 0);
-  }
-}
-
-void SkinTracker::Frame::find_tangled(std::size_t b, bool all_slides) const {
-  const bool stirred_nearby = any_near(b, s_.stirs, 1);
-  for (std::size_t i = b * kBlock; i < std::min((b + 1) * kBlock, t_.tracked_); ++i) {
-    s_.is_carried[i] = 0;
-    if ((all_slides || may_be_flipped(i, stirred_nearby)) && t_.mean_values_.valid[i] &&
-        std::isfinite(s_.now[i].sum()) && is_flipped(i))
-      ask_round(i);
-  }
-}
-
-void SkinTracker::Frame::ask_round(std::size_t i) const {
-  const auto ask = [&](std::size_t n) {
-    const std::uint64_t bit = std::uint64_t{1} << (n % kBlock);
-    // Other blocks' vertices ask, too; in which order makes no difference.
-    if (n < t_.tracked_) std::atomic_ref(s_.next_asked[n / kBlock]).fetch_or(bit, std::memory_order_relaxed);
-  };
-  ask(i);
-  for (const std::uint32_t n : t_.rings_[i]) ask(n);
-}
-
-void SkinTracker::Frame::find_asked_blocks() const {
-  std::swap(s_.asked, s_.next_asked);
-  std::fill(s_.next_asked.begin(), s_.next_asked.end(), std::uint64_t{0});
-  s_.swept_blocks.clear();
-  for (std::uint32_t b = 0; b < s_.blocks.size(); ++b)
-    if (s_.may_untangle[b] && s_.asked[b] != 0) s_.swept_blocks.push_back(b);
-}
-
-void SkinTracker::Frame::untangle(std::size_t b, float left) const {
-  s_.goes[b] = 0;
-  for (std::uint64_t asked = s_.asked[b]; asked != 0; asked &= asked - 1) {
-    const int k = std::countr_zero(asked);
-    const std::size_t i = b * kBlock + static_cast<std::size_t>(k);
-    if (!t_.mean_values_.valid[i] || !std::isfinite(s_.now[i].sum())) continue;
-    const Vec3f way = way_upright(i, kDrawn * left);
-    if (way == Vec3f::Zero()) continue;
-    const float settled = kSettled * t_.edge_[i] * blended_scale(i);
-    if (!(way.squaredNorm() > settled * settled)) continue;
-    s_.next[i] = s_.now[i] + way;
-    s_.goes[b] |= std::uint64_t{1} << k;
-  }
-}
-
-void SkinTracker::Frame::take_untangled(std::size_t b) const {
-  for (std::uint64_t left = s_.goes[b]; left != 0; left &= left - 1) {
-    const std::size_t i = b * kBlock + static_cast<std::size_t>(std::countr_zero(left));
-    s_.now[i] = s_.next[i];
-    ask_round(i);
   }
 }
 
@@ -531,12 +542,6 @@ void SkinTracker::Frame::find_warm(std::size_t b) const {
   s_.warm[b] = 0;
   for (std::size_t i = b * kBlock; i < std::min((b + 1) * kBlock, t_.tracked_); ++i)
     if (s_.beta[i] > 0) s_.warm[b] = 1;
-}
-
-void SkinTracker::Frame::find_stirred(std::size_t b) const {
-  s_.stirs[b] = 0;
-  for (std::size_t i = b * kBlock; i < std::min((b + 1) * kBlock, t_.tracked_); ++i)
-    if (stirred(i)) s_.stirs[b] = 1;
 }
 
 bool SkinTracker::Frame::any_near(std::size_t b, std::span<const std::uint8_t> marks,
@@ -576,9 +581,7 @@ void SkinTracker::Frame::smooth(std::size_t b) const {
 float SkinTracker::Frame::room_at(const Probe& p) const {
   if (p.nearest.side > kRoomy) return 1;
   // Where both gradients point the same way the other part lies behind it.
-  const float between = std::max(
-      p.nearest.firm, 1 - smooth_step(kBetween, kBeside, gradient_cosine(p.own.gradient, p.nearest.rival)));
-  return 1 - between * (1 - smooth_step(kTight, kRoomy, p.nearest.side));
+  return 1 - between(p) * (1 - smooth_step(kTight, kRoomy, p.nearest.side));
 }
 
 void SkinTracker::Frame::note(std::size_t i, const Probe& p) const {
@@ -639,17 +642,28 @@ void SkinTracker::Frame::add_present(const TrackingScratch::Block& block, std::s
 
 void SkinTracker::Frame::probe(const TrackingScratch::Block& block, Asked asked, Batch& batch) const {
   if (t_.unions_only_) {
-    probe_lanes(tables_, {block.fields.data(), block.field_count}, asked, {batch.lanes.data(), batch.count},
-                batch.probes);
+    probe_lanes(tables_, {block.fields.data(), block.field_count}, asked, batch.finds(), batch.all_lanes(),
+                batch.all_probes());
     return;
   }
-  for (std::size_t k = 0; k < batch.count; ++k) {
-    const std::size_t i = batch.lanes[k].vertex;
-    const Vec3f& at = batch.lanes[k].at;
+  for (std::size_t k = 0; k < batch.size(); ++k) {
+    const std::size_t i = batch.vertex(k);
     if (asked != Asked::known)
-      s_.present[i] = present_fields(block, i, at, asked == Asked::here ? 0 : s_.present[i]);
-    batch.probes[k] = probe(block, i, at);
+      s_.present[i] = present_fields(block, i, batch.at(k), asked == Asked::here ? 0 : s_.present[i]);
+    batch[k] = probe(block, i, batch.at(k));
   }
+}
+
+void SkinTracker::Frame::look_again(const TrackingScratch::Block& block, Asked asked, Batch& batch,
+                                    const Ways& lanes) const {
+  if (lanes.count == 0) return;
+  Batch again(batch.finds());
+  for (std::size_t n = 0; n < lanes.count; ++n) {
+    const std::size_t i = batch.vertex(lanes.lane[n]);
+    again.add(i, s_.now[i]);
+  }
+  probe(block, asked, again);
+  for (std::size_t n = 0; n < lanes.count; ++n) batch[lanes.lane[n]] = again[n];
 }
 
 SkinProbe SkinTracker::Frame::probe(const TrackingScratch::Block& block, std::size_t i,
@@ -769,33 +783,59 @@ bool SkinTracker::Frame::past_bone(std::size_t i, const Probe& p) const {
   return p.own.gradient.dot(s_.inwards[i]) < kPastBone * p.own.gradient.norm();
 }
 
-void SkinTracker::Frame::bring_back(const TrackingScratch::Block& block, std::size_t i, Vec3f& x,
-                                    Probe& p) const {
-  const float deepest = std::max(kDeepest, p.own.value);
-  const float longest = kLongestReturn * radius(t_.own_[i]);
-  // The whole way is bounded by how far across the vertex is, in lengths of its own field. Where both
-  // gradients point the same way it would be long for a trifle, and the skin would jump.
-  const float first_slope = p.own.gradient.norm();
-  float left = first_slope > kNoGradient ? kReturnBudget * -p.nearest.side / first_slope : 0.0f;
-  Vec3f best = x;
-  Probe best_probe = p;
-  for (int step = 0; step < kReturnSteps && p.nearest.side < 0; ++step) {
+void SkinTracker::Frame::bring_back(const TrackingScratch::Block& block, Batch& batch,
+                                    const Ways& across) const {
+  if (across.count == 0) return;
+  // By lanes of the batch.
+  std::array<float, kBlock> deepest, left;
+  std::array<std::uint8_t, kBlock> goes;
+  Batch best(batch.finds());  // by places in `across`
+  for (std::size_t n = 0; n < across.count; ++n) {
+    const std::size_t k = across.lane[n], i = batch.vertex(k);
+    const Probe& p = batch[k];
+    deepest[k] = std::max(kDeepest, p.own.value);
+    // The whole way is bounded by how far across the vertex is, in lengths of its own field. Where both
+    // gradients point the same way it would be long for a trifle, and the skin would jump.
     const float slope = p.own.gradient.norm();
-    if (!(slope > kNoGradient)) break;
-    const Vec3f inwards = p.own.gradient / slope;
-    const Vec3f& back = p.nearest.back;
-    const Vec3f direction = (back + std::max(0.0f, slope - inwards.dot(back)) * inwards).normalized();
-    const float rate = std::max(direction.dot(back), 0.5f * slope);
-    float length = std::min({-p.nearest.side / rate, longest, left});
-    if (!(length > 0)) break;
-    const Vec3f before = x;
-    const bool past = !go(block, i, length * direction, x, p,
-                          [&](const Probe& q) { return !past_bone(i, q) && q.own.value <= deepest; });
-    left -= (x - before).norm();
-    if (p.nearest.side > best_probe.nearest.side) best = x, best_probe = p;
-    if (past) break;
+    left[k] = slope > kNoGradient ? kReturnBudget * -p.nearest.side / slope : 0.0f;
+    goes[k] = 1;
+    best.add(i, s_.now[i], p);
   }
-  x = best, p = best_probe;
+  Ways ways;
+  for (int step = 0; step < kReturnSteps; ++step) {
+    ways.count = 0;
+    for (std::size_t n = 0; n < across.count; ++n) {
+      const std::size_t k = across.lane[n];
+      const Probe& p = batch[k];
+      const float slope = p.own.gradient.norm();
+      if (!goes[k] || !(p.nearest.side < 0) || !(slope > kNoGradient)) continue;
+      const Vec3f inwards = p.own.gradient / slope;
+      const Vec3f& back = p.nearest.back;
+      const Vec3f direction = (back + std::max(0.0f, slope - inwards.dot(back)) * inwards).normalized();
+      const float rate = std::max(direction.dot(back), 0.5f * slope);
+      const float longest = kLongestReturn * radius(t_.own_[batch.vertex(k)]);
+      const float length = std::min({-p.nearest.side / rate, longest, left[k]});
+      if (length > 0) ways.add(k, length * direction);
+    }
+    if (ways.count == 0) break;
+    goes.fill(0);
+    go(block, batch, ways, [&](std::size_t k, const Probe& q) {
+      return !past_bone(batch.vertex(k), q) && q.own.value <= deepest[k];
+    });
+    for (std::size_t n = 0; n < ways.count; ++n) {
+      const std::size_t k = ways.lane[n];
+      left[k] -= ways.taken[n] * ways.way[n].norm();
+      goes[k] = ways.taken[n] == 1;
+    }
+    for (std::size_t n = 0; n < across.count; ++n) {
+      const std::size_t k = across.lane[n], i = batch.vertex(k);
+      if (batch[k].nearest.side > best[n].nearest.side) best.replace(n, s_.now[i], batch[k]);
+    }
+  }
+  for (std::size_t n = 0; n < across.count; ++n) {
+    const std::size_t k = across.lane[n];
+    s_.now[batch.vertex(k)] = best.at(n), batch[k] = best[n];
+  }
 }
 
 Vec3f SkinTracker::Frame::newton_move(std::size_t i, const Probe& p) const {
@@ -813,39 +853,53 @@ bool SkinTracker::Frame::is_good_step(std::size_t i, const Probe& p, const Probe
          std::abs(q.all.value - s_.target[i]) <= std::abs(p.all.value - s_.target[i]);
 }
 
-bool SkinTracker::Frame::newton_step(const TrackingScratch::Block& block, std::size_t i, Vec3f& x,
-                                     Probe& p) const {
-  return go(block, i, newton_move(i, p), x, p,
-            [&, from = p](const Probe& q) { return is_good_step(i, from, q); });
-}
-
 template <typename Good>
-bool SkinTracker::Frame::go(const TrackingScratch::Block& block, std::size_t i, const Vec3f& move, Vec3f& x,
-                            Probe& p, const Good& good) const {
-  add_present(block, i, x + move);
-  const Probe end = probe(block, i, x + move);
-  if (good(end)) {
-    x += move, p = end;
-    return true;
+void SkinTracker::Frame::go(const TrackingScratch::Block& block, Batch& batch, Ways& ways,
+                            const Good& good) const {
+  Batch ends(batch.finds());
+  for (std::size_t n = 0; n < ways.count; ++n) {
+    const std::size_t i = batch.vertex(ways.lane[n]);
+    ends.add(i, s_.now[i] + ways.way[n]);
   }
-  go_as_far(block, i, move, x, p, good);
-  return false;
-}
-
-template <typename Good>
-void SkinTracker::Frame::go_as_far(const TrackingScratch::Block& block, std::size_t i, const Vec3f& move,
-                                   Vec3f& x, Probe& p, const Good& good) const {
-  float inside = 0, outside = 1;
-  Probe reached = p;
-  for (int cut = 0; cut < kHalvings; ++cut) {
-    const float half = (inside + outside) / 2;
-    const Probe q = probe(block, i, x + half * move);
-    if (good(q))
-      inside = half, reached = q;
-    else
-      outside = half;
+  probe(block, Asked::known_here, ends);
+  // Those that cannot go all the way, by places in `ways`, and between which shares of it they must stop.
+  std::array<std::uint8_t, kBlock> cut;
+  std::array<float, kBlock> bad;
+  std::size_t cut_count = 0;
+  for (std::size_t n = 0; n < ways.count; ++n) {
+    const std::size_t k = ways.lane[n];
+    if (good(k, ends[n])) {
+      s_.now[batch.vertex(k)] = ends.at(n), batch[k] = ends[n];
+      ways.taken[n] = 1;
+    } else {
+      ways.taken[n] = 0, bad[n] = 1;
+      cut[cut_count++] = static_cast<std::uint8_t>(n);
+    }
   }
-  x += inside * move, p = reached;
+  if (cut_count == 0) return;
+  // From here on `ends` has the best place of each of these.
+  Batch tried(batch.finds());
+  for (int halving = 0; halving < kHalvings; ++halving) {
+    tried.clear();
+    for (std::size_t m = 0; m < cut_count; ++m) {
+      const std::size_t n = cut[m], i = batch.vertex(ways.lane[n]);
+      tried.add(i, s_.now[i] + (ways.taken[n] + bad[n]) / 2 * ways.way[n]);
+    }
+    probe(block, Asked::known, tried);
+    for (std::size_t m = 0; m < cut_count; ++m) {
+      const std::size_t n = cut[m];
+      float& end = good(ways.lane[n], tried[m]) ? ways.taken[n] : bad[n];
+      const float half = (ways.taken[n] + bad[n]) / 2;
+      if (&end == &ways.taken[n]) ends[n] = tried[m];
+      end = half;
+    }
+  }
+  for (std::size_t m = 0; m < cut_count; ++m) {
+    const std::size_t n = cut[m], k = ways.lane[n];
+    if (ways.taken[n] == 0) continue;
+    s_.now[batch.vertex(k)] += ways.taken[n] * ways.way[n];
+    batch[k] = ends[n];
+  }
 }
 
 Vec3f SkinTracker::Frame::coherent(std::size_t i, float share) const {
@@ -860,117 +914,6 @@ Vec3f SkinTracker::Frame::coherent(std::size_t i, float share) const {
   const float length = apart.norm(), longest = strain_ * t_.edge_[i];
   if (length > longest) apart *= longest / length;
   return mean + apart;
-}
-
-bool SkinTracker::Frame::is_flipped(std::size_t i) const {
-  // By its own joints alone, which is quick. Where they leave doubt, by those of all corners.
-  const auto ring = t_.rings_[i];
-  const Eigen::Matrix3f turn = blended_linear(i);
-  const float scale = blended_scale(i), open = kSurelyOpen * scale * scale;
-  if (is_shrunk(turn, scale)) return smallest_area(i) < kThinTriangle;
-  Vec3f before = s_.now[ring.back()] - s_.now[i], rest_before = t_.rest_[ring.back()] - t_.rest_[i];
-  for (const std::uint32_t n : ring) {
-    const Vec3f edge = s_.now[n] - s_.now[i], rest_edge = t_.rest_[n] - t_.rest_[i];
-    const Vec3f carried = (turn * rest_before).cross(turn * rest_edge);
-    const float area = before.cross(edge).dot(carried);
-    const float least = open * open * carried.squaredNorm() * rest_before.cross(rest_edge).squaredNorm();
-    if (!(area > 0) || !(area * area >= least)) return smallest_area(i) < kThinTriangle;
-    before = edge, rest_before = rest_edge;
-  }
-  return false;
-}
-
-void SkinTracker::Frame::carry_triangles(std::size_t i) const {
-  const auto ring = t_.rings_[i];
-  const Eigen::Matrix3f own = blended_linear(i);
-  const float own_scale = blended_scale(i);
-  Eigen::Matrix3f turn_before = blended_linear(ring.back());
-  float scale_before = blended_scale(ring.back());
-  Vec3f rest_before = t_.rest_[ring.back()] - t_.rest_[i];
-  for (std::size_t k = 0; k < ring.size(); ++k) {
-    const Eigen::Matrix3f turn_here = blended_linear(ring[k]);
-    const float scale_here = blended_scale(ring[k]);
-    const Vec3f rest_edge = t_.rest_[ring[k]] - t_.rest_[i];
-    Eigen::Matrix3f turn = (own + turn_before + turn_here) / 3;
-    const float scale = (own_scale + scale_before + scale_here) / 3;
-    if (is_shrunk(turn, scale)) turn = polar_rotation<float>(turn);
-    s_.carried[t_.rings_.starts[i] + k] = carried_normal(turn, scale, rest_before, rest_edge);
-    s_.corner[t_.rings_.starts[i] + k].x() = std::numeric_limits<float>::quiet_NaN();
-    turn_before = turn_here, scale_before = scale_here, rest_before = rest_edge;
-  }
-  s_.is_carried[i] = 1;
-}
-
-Vec3f SkinTracker::Frame::way_upright(std::size_t i, float drawn) const {
-  if (!s_.is_carried[i]) carry_triangles(i);
-  const auto ring = t_.rings_[i];
-  const std::size_t first = t_.rings_.starts[i];
-  Vec3f sum = Vec3f::Zero();
-  float most = 0;
-  std::uint32_t last = ring.back();
-  for (std::size_t k = 0; k < ring.size(); ++k) {
-    const Vec3f before = s_.now[last] - s_.now[i], edge = s_.now[ring[k]] - s_.now[i];
-    const Vec3f& carried = s_.carried[first + k];
-    const float area = before.cross(edge).dot(carried);
-    if (carried != Vec3f::Zero() && area < kThinTriangle) {
-      Vec3f& corner = s_.corner[first + k];
-      if (!std::isfinite(corner.x())) corner = carried_corner(i, last, ring[k]);
-      // From the corner to the triangle's centre, and from there to where the corner should be.
-      const float share = 1 - smooth_step(0, kThinTriangle, area);
-      sum += share * ((before + edge) / 3 + corner);
-      most = std::max(most, share);
-    }
-    last = ring[k];
-  }
-  sum /= static_cast<float>(ring.size());
-  if (most > 0) sum += drawn * most * (ring_mean(i) - s_.now[i]);
-  return std::isfinite(sum.sum()) ? sum : Vec3f(Vec3f::Zero());
-}
-
-Vec3f SkinTracker::Frame::carried_corner(std::size_t i, std::size_t second, std::size_t third) const {
-  const Eigen::Matrix3f turn =
-      polar_rotation<float>(blended_linear(i) + blended_linear(second) + blended_linear(third));
-  const float scale = (blended_scale(i) + blended_scale(second) + blended_scale(third)) / 3;
-  return scale * (turn * ((2 * t_.rest_[i] - t_.rest_[second] - t_.rest_[third]) / 3));
-}
-
-float SkinTracker::Frame::smallest_area(std::size_t i) const {
-  if (!s_.is_carried[i]) carry_triangles(i);
-  const auto ring = t_.rings_[i];
-  const Vec3f* carried = s_.carried.data() + t_.rings_.starts[i];
-  float least = 1;
-  Vec3f before = s_.now[ring.back()] - s_.now[i];
-  for (std::size_t k = 0; k < ring.size(); ++k) {
-    const Vec3f edge = s_.now[ring[k]] - s_.now[i];
-    // Those without an area have no side, either.
-    if (carried[k] != Vec3f::Zero()) least = std::min(least, before.cross(edge).dot(carried[k]));
-    before = edge;
-  }
-  return least;
-}
-
-Eigen::Matrix3f SkinTracker::Frame::blended_linear(std::size_t i) const {
-  Eigen::Matrix3f sum = Eigen::Matrix3f::Zero();
-  for (std::size_t k = 0; k < t_.weights_.row_size(i); ++k)
-    sum += t_.weights_.row_values(i)[k] * s_.turns[t_.weights_.row_joints(i)[k]];
-  return sum;
-}
-
-float SkinTracker::Frame::blended_scale(std::size_t i) const {
-  float sum = 0;
-  for (std::size_t k = 0; k < t_.weights_.row_size(i); ++k)
-    sum += t_.weights_.row_values(i)[k] * s_.turn_sizes[t_.weights_.row_joints(i)[k]];
-  return sum / std::numbers::sqrt3_v<float>;
-}
-
-bool SkinTracker::Frame::may_be_flipped(std::size_t i, bool stirred_nearby) const {
-  if (stirred_nearby)
-    for (const std::uint32_t n : t_.rings_[i])
-      if (n < t_.tracked_ && stirred(n)) return true;
-  const auto joints = t_.weights_.row_joints(i);
-  if (joints.size() < 2) return false;
-  const std::uint32_t a = joints[0], b = joints[1];
-  return s_.turns[a].cwiseProduct(s_.turns[b]).sum() < kTurned * s_.turn_sizes[a] * s_.turn_sizes[b];
 }
 
 bool SkinTracker::Frame::stirred(std::size_t i) const {

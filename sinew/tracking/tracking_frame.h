@@ -62,19 +62,26 @@ class SkinTracker::Frame {
     if (sweeps <= 0) return;
     std::fill(s_.may_untangle.begin(), s_.may_untangle.end(), std::uint8_t{0});
     std::fill(s_.next_asked.begin(), s_.next_asked.end(), std::uint64_t{0});
+    std::fill(s_.stirred.begin(), s_.stirred.end(), std::uint64_t{0});
+    std::fill(s_.has_turns.begin(), s_.has_turns.end(), std::uint8_t{0});
+    find_turned_pairs();
     each_block([&](std::size_t b) {
       s_.may_untangle[b] = 1;
-      find_stirred(b);
+      find_stirred(b, all_slides);
     });
-    each_block([&](std::size_t b) { find_tangled(b, all_slides); });
+    const auto each_of = [](std::span<const std::uint32_t> blocks, auto&& work) {
+      parallel_blocks(blocks.size(), 4, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) work(blocks[i]);
+      });
+    };
+    const auto each_swept = [&](auto&& work) { each_of(s_.swept_blocks, work); };
+    find_suspect_blocks();
+    each_of(s_.turned_blocks, [&](std::size_t b) { find_turns(b); });
+    each_swept([&](std::size_t b) { find_tangled(b); });
     for (int k = 0; k < sweeps; ++k) {
       find_asked_blocks();
       if (s_.swept_blocks.empty()) return;
-      const auto each_swept = [&](auto&& work) {
-        parallel_blocks(s_.swept_blocks.size(), 4, [&](std::size_t begin, std::size_t end) {
-          for (std::size_t i = begin; i < end; ++i) work(s_.swept_blocks[i]);
-        });
-      };
+      each_of(s_.turned_blocks, [&](std::size_t b) { find_turns(b); });
       const float left = 1 - static_cast<float>(k) / static_cast<float>(sweeps);
       each_swept([&](std::size_t b) { untangle(b, left); });
       each_swept([&](std::size_t b) { take_untangled(b); });
@@ -102,15 +109,13 @@ class SkinTracker::Frame {
   void smooth(std::size_t b) const;
 
  private:
-  /// Vertices of one block, the points at which they ask for the fields, and what these are there.
-  struct Batch {
-    std::size_t count = 0;
-    std::array<ProbeLane, kBlock> lanes;
-    std::array<Probe, kBlock> probes;
+  class Batch;
+  struct Ways;
 
-    void add(std::size_t i, const Vec3f& at) { lanes[count++] = {static_cast<std::uint32_t>(i), at}; }
-  };
+  /// Finds what the fields are at the batch's points.
   void probe(const TrackingScratch::Block& block, Asked asked, Batch& batch) const;
+  /// The same for some lanes of it, at where their vertices are now.
+  void look_again(const TrackingScratch::Block& block, Asked asked, Batch& batch, const Ways& lanes) const;
 
   /// Brings vertices to their own side, then up to `times` steps towards their iso-value. The batch is that
   /// of where they are.
@@ -151,13 +156,14 @@ class SkinTracker::Frame {
 
   /// How far skin is inside of flesh: 0 on the outside, 1 in a fold.
   float sunk(std::size_t i, const Probe& p) const;
-  /// Takes skin that has sunk in to its own side of its bone. Behind it the fields lead farther and farther
-  /// away.
-  void come_round(const TrackingScratch::Block& block, std::size_t i, Vec3f& x, Probe& p) const;
-  /// Takes skin that has sunk in near a joint to the plane in which a fold's skins meet, from either side. So
-  /// close to the bones fields do not know the way, and skin would hang into the flesh as a pocket.
-  void close_fold(const TrackingScratch::Block& block, std::size_t i, Vec3f& x, Probe& p) const;
-  void look_again(const TrackingScratch::Block& block, std::size_t i, const Vec3f& x, Probe& p) const;
+  /// The way of skin that has sunk in to its own side of its bone. Behind it the fields lead farther and
+  /// farther away.
+  Vec3f way_round(std::size_t i, const Probe& p) const;
+  /// The way of skin that has sunk in near a joint to the plane in which a fold's skins meet, from either
+  /// side. So close to the bones fields do not know the way, and skin would hang into the flesh as a pocket.
+  Vec3f way_to_fold(std::size_t i, const Probe& p) const;
+  /// How far a vertex lies between its own part and the nearest other, not beside both.
+  float between(const Probe& p) const;
 
   /// Skin that a geometric skin has swollen may keep some of it: tissue that a fold displaces. Not where
   /// another part comes near, which knows of the fields only.
@@ -172,53 +178,51 @@ class SkinTracker::Frame {
 
   bool past_bone(std::size_t i, const Probe& p) const;
 
-  /// Along the steepest way of f_own − f_other, but not away from the own bone: behind the other's bone its
-  /// gradient points the wrong way. Ends at the best place there was.
-  void bring_back(const TrackingScratch::Block& block, std::size_t i, Vec3f& x, Probe& p) const;
+  /// Takes some of a batch's vertices, which are across, along the steepest way of f_own − f_other, but not
+  /// away from the own bone: behind the other's bone its gradient points the wrong way. Ends at the best
+  /// place there was.
+  void bring_back(const TrackingScratch::Block& block, Batch& batch, const Ways& across) const;
 
   /// A step of Newton's method for f = target (eq. 6, whose sign the papers print wrongly).
   Vec3f newton_move(std::size_t i, const Probe& p) const;
   /// Whether such a step may end with probe `q`: not beyond a contact; not where the gradient has turned too
   /// far, nor where the value would leave its goal.
   bool is_good_step(std::size_t i, const Probe& p, const Probe& q) const;
-  /// Takes a step of Newton's method. False when it was cut short.
-  bool newton_step(const TrackingScratch::Block& block, std::size_t i, Vec3f& x, Probe& p) const;
 
-  /// Moves x, and the probe of it, all the way when the end of it is good; else as far as it is, to a
-  /// thirty-second: what is done to a vertex must be continuous in the pose. False when it was cut short.
+  /// Moves vertices, and their probes, all the way when the end of it is good; else as far as it is, to a
+  /// thirty-second: what is done to a vertex must be continuous in the pose. good(lane, q) is asked with the
+  /// probe of a possible end. Notes in `ways` how much of them was taken.
   template <typename Good>
-  bool go(const TrackingScratch::Block& block, std::size_t i, const Vec3f& move, Vec3f& x, Probe& p,
-          const Good& good) const;
-  /// The rest of it when the end is not good.
-  template <typename Good>
-  void go_as_far(const TrackingScratch::Block& block, std::size_t i, const Vec3f& move, Vec3f& x, Probe& p,
-                 const Good& good) const;
+  void go(const TrackingScratch::Block& block, Batch& batch, Ways& ways, const Good& good) const;
 
   /// The vertex's displacement, nearer to its neighbours' by a share, and near enough for the strain. Where
   /// neighbours disagree one of them is wrong.
   Vec3f coherent(std::size_t i, float share) const;
 
-  /// Says which blocks have skin that stirs.
-  void find_stirred(std::size_t b) const;
+  /// Finds out which pairs of joints have turned against each other by so much that triangles of skin that
+  /// both move may be flipped.
+  void find_turned_pairs() const;
+  /// Says which vertices stir, and which such joints move; all when all skin slides.
+  void find_stirred(std::size_t b, bool all_slides) const;
+  /// Lists the blocks that may have flipped triangles.
+  void find_suspect_blocks() const;
   /// Asks for vertices of triangles that are flipped, or nearly, in the first sweep.
-  void find_tangled(std::size_t b, bool all_slides) const;
+  void find_tangled(std::size_t b) const;
+  /// Whether a triangle is flipped against where the joints of its corners carry it, or nearly.
+  bool is_thin(const Triangle& triangle) const;
   /// Asks for a vertex and its ring in the next sweep.
   void ask_round(std::size_t i) const;
   /// Lists the blocks that have something to do in the sweep that begins.
   void find_asked_blocks() const;
+  /// Lists the blocks round those to be swept whose turns are not known yet.
+  void list_turned_blocks() const;
   /// One sweep over what is asked for, into `next`; `left` is the share of sweeps that are left.
   void untangle(std::size_t b, float left) const;
   /// Takes what goes there, and asks for it again.
   void take_untangled(std::size_t b) const;
 
-  /// Whether one of the triangles round a vertex is flipped, or nearly.
-  bool is_flipped(std::size_t i) const;
   /// Finds where the joints of their three corners carry the triangles round a vertex, and so the normals.
   void carry_triangles(std::size_t i) const;
-  /// Of the triangles round a vertex, the least area over that at rest; negative when it is flipped against
-  /// where it is carried.
-  float smallest_area(std::size_t i) const;
-
   /// Where a vertex goes so that the triangles round it that are flipped, or nearly, stand as they are
   /// carried: of each to its corner of the carried triangle about the same centre, the others want it to
   /// stay. And a share `drawn` of the way to its ring's mean, so that what stands upright is smooth.
@@ -227,12 +231,12 @@ class SkinTracker::Frame {
   /// three corners' joints carries it.
   Vec3f carried_corner(std::size_t i, std::size_t second, std::size_t third) const;
 
-  Eigen::Matrix3f blended_linear(std::size_t i) const;
-  float blended_scale(std::size_t i) const;
-
-  /// Whether the two joints that move a vertex most have turned against each other by so much that its
-  /// triangles may be flipped, or skin beside it has moved. None has where nothing stirs nearby.
-  bool may_be_flipped(std::size_t i, bool stirred_nearby) const;
+  /// Finds the turns of a block's vertices.
+  void find_turns(std::size_t b) const;
+  /// What the joints of a vertex do to it.
+  TrackingScratch::VertexTurn blended_turn(std::size_t i) const;
+  /// The same, of vertices whose block's turns are known.
+  TrackingScratch::VertexTurn turn_of(std::size_t i) const;
 
   /// Whether some block that has to do with this one has such a mark.
   bool any_near(std::size_t b, std::span<const std::uint8_t> marks, std::uint8_t mark) const;
