@@ -213,8 +213,11 @@ void JointFilling::find_freedom(const Patch& patch, std::span<const Eigen::Matri
     if (!(s.freedom[f[0]] > 0) && !(s.freedom[f[1]] > 0) && !(s.freedom[f[2]] > 0)) continue;
     const Vec3f carried = carry(patch.vertices[f[0]], patch.rest_normals[t], turns);
     const Vec3f normal = (s.places[f[1]] - s.places[f[0]]).cross(s.places[f[2]] - s.places[f[0]]);
-    const float lengths = carried.norm() * std::max(normal.norm(), kThin * size * carried.norm());
-    const float upright = lengths > 0 ? smooth_step(kRolled, kUpright, carried.dot(normal) / lengths) : 0.0f;
+    const float along = carried.dot(normal), squares = carried.squaredNorm();
+    const float lengths = squares * std::max(normal.squaredNorm(), kThin * kThin * size * size * squares);
+    // Nearly all are upright: without roots.
+    if (along > 0 && along * along >= kUpright * kUpright * lengths) continue;
+    const float upright = lengths > 0 ? smooth_step(kRolled, kUpright, along / std::sqrt(lengths)) : 0.0f;
     for (const std::uint32_t v : f) s.freedom[v] = std::min(s.freedom[v], upright);
   }
   // It ends gradually at contacts, too.

@@ -91,6 +91,7 @@ struct Chunk {
   std::uint32_t turned = 0;  // bits of those that see some field turned
   std::uint32_t vertex[kMost];
   HWY_ALIGN float x[kMost], y[kMost], z[kMost];
+  Vec3f low = Vec3f::Constant(std::numeric_limits<float>::max()), high = -low;  // of the points
 
   Vec3f at(std::size_t lane) const { return {x[lane], y[lane], z[lane]}; }
   V3 points() const { return {load(x), load(y), load(z)}; }
@@ -100,7 +101,6 @@ struct Chunk {
 struct GridPlaces {
   V3 at;
   M inside;
-  VI cell;  // 0 outside
 };
 
 HWY_INLINE GridPlaces places_in(const PosedField& field, const V3& p) {
@@ -113,22 +113,54 @@ HWY_INLINE GridPlaces places_in(const PosedField& field, const V3& p) {
   const auto in = [&](V c, std::size_t axis) HWY_ATTR {
     return hn::And(hn::Ge(c, set(grid.low()[axis])), hn::Lt(c, set(grid.high()[axis])));
   };
-  const M inside = hn::And(in(at.x, 0), hn::And(in(at.y, 1), in(at.z, 2)));
-  const auto whole = [&](V c) HWY_ATTR { return hn::ConvertTo(DI(), hn::IfThenElseZero(inside, c)); };
+  return {at, hn::And(in(at.x, 0), hn::And(in(at.y, 1), in(at.z, 2)))};
+}
+
+/// A cell, 0 for points outside of the grid, and where in it they are.
+struct Cells {
+  VI cell;
+  V3 fraction;
+};
+
+HWY_INLINE Cells cells_of(const FieldGrid& grid, const GridPlaces& places) {
+  const auto safe = [&](V c) HWY_ATTR { return hn::IfThenElseZero(places.inside, c); };
+  const V x = safe(places.at.x), y = safe(places.at.y), z = safe(places.at.z);
+  const VI ix = hn::ConvertTo(DI(), x), iy = hn::ConvertTo(DI(), y), iz = hn::ConvertTo(DI(), z);
   const VI rows = hn::Set(DI(), grid.size()[1]), columns = hn::Set(DI(), grid.size()[2]);
-  const VI cell = hn::Add(hn::Mul(hn::Add(hn::Mul(whole(at.x), rows), whole(at.y)), columns), whole(at.z));
-  return {at, inside, cell};
+  return {hn::Add(hn::Mul(hn::Add(hn::Mul(ix, rows), iy), columns), iz),
+          {hn::Sub(x, hn::ConvertTo(D(), ix)), hn::Sub(y, hn::ConvertTo(D(), iy)),
+           hn::Sub(z, hn::ConvertTo(D(), iz))}};
 }
 
 /// Bits of the points that the field covers.
 HWY_INLINE std::uint32_t covered(const PosedField& field, const GridPlaces& places) {
   using DU = hn::RebindToUnsigned<D>;
+  const VI cell = cells_of(*field.grid, places).cell;
   const auto* words = reinterpret_cast<const std::int32_t*>(field.grid->covered().data());
-  const auto word = hn::BitCast(DU(), hn::GatherIndex(DI(), words, hn::ShiftRight<5>(places.cell)));
-  const auto place = hn::And(hn::BitCast(DU(), places.cell), hn::Set(DU(), 31));
+  const auto word = hn::BitCast(DU(), hn::GatherIndex(DI(), words, hn::ShiftRight<5>(cell)));
+  const auto place = hn::And(hn::BitCast(DU(), cell), hn::Set(DU(), 31));
   const auto one = hn::Set(DU(), 1);
   const M set_bits = hn::RebindMask(D(), hn::Eq(hn::And(hn::Shr(word, place), one), one));
   return bits_of(hn::And(places.inside, set_bits));
+}
+
+/// Four numbers for each lane, one after the other in memory as they were stored, by number.
+HWY_INLINE Samples transposed(const float* found) {
+#if HWY_TARGET != HWY_SCALAR && HWY_MAX_BYTES >= 32
+  // Loads that are as wide as the stores before them need not wait for these.
+  static_assert(kLanes == 8);
+  const hn::FixedTag<float, 4> d4;
+  hn::Vec<decltype(d4)> low[4], high[4];
+  hn::LoadInterleaved4(d4, found, low[0], low[1], low[2], low[3]);
+  hn::LoadInterleaved4(d4, found + 16, high[0], high[1], high[2], high[3]);
+  return {hn::Combine(D(), high[0], low[0]),
+          {hn::Combine(D(), high[1], low[1]), hn::Combine(D(), high[2], low[2]),
+           hn::Combine(D(), high[3], low[3])}};
+#else
+  Samples s;
+  hn::LoadInterleaved4(D(), found, s.value, s.gradient.x, s.gradient.y, s.gradient.z);
+  return s;
+#endif
 }
 
 /// Trilinear interpolation of a cell's eight nodes, four numbers each.
@@ -184,38 +216,35 @@ HWY_INLINE Samples samples_at(const ProbeTables& t, const Chunk& chunk, std::siz
     });
     return {load(rows[0]), {load(rows[1]), load(rows[2]), load(rows[3])}};
   }
-  const auto fraction = [&](V c) HWY_ATTR {
-    const V safe = hn::IfThenElseZero(places.inside, c);
-    return hn::Sub(safe, hn::ConvertTo(D(), hn::ConvertTo(DI(), safe)));
-  };
+  const Cells cells = cells_of(grid, places);
   HWY_ALIGN float tx[kMost], ty[kMost], tz[kMost];
   HWY_ALIGN std::int32_t cell[kMost];
-  hn::Store(fraction(places.at.x), D(), tx);
-  hn::Store(fraction(places.at.y), D(), ty);
-  hn::Store(fraction(places.at.z), D(), tz);
-  hn::Store(places.cell, DI(), cell);
+  hn::Store(cells.fraction.x, D(), tx);
+  hn::Store(cells.fraction.y, D(), ty);
+  hn::Store(cells.fraction.z, D(), tz);
+  hn::Store(cells.cell, DI(), cell);
   const auto along_y = static_cast<std::size_t>(grid.size()[2]);
   const std::size_t along_x = along_y * static_cast<std::size_t>(grid.size()[1]);
   const FieldGrid::Node* nodes = grid.nodes().data();
   each_lane(lanes, [&](std::size_t lane) HWY_ATTR {
     interpolate(nodes + cell[lane], along_x, along_y, tx[lane], ty[lane], tz[lane], found + 4 * lane);
   });
-  V value, gx, gy, gz;
-  hn::LoadInterleaved4(D(), found, value, gx, gy, gz);
+  const Samples in_grid = transposed(found);
+  const V3& g = in_grid.gradient;
   const float* m = posed.grid_from_world.data();
   const auto column = [&](const float* c) HWY_ATTR {
-    return hn::MulAdd(set(c[0]), gx, hn::MulAdd(set(c[4]), gy, hn::Mul(set(c[8]), gz)));
+    return hn::MulAdd(set(c[0]), g.x, hn::MulAdd(set(c[4]), g.y, hn::Mul(set(c[8]), g.z)));
   };
-  Samples result{value, {column(m), column(m + 1), column(m + 2)}};
+  Samples result{in_grid.value, {column(m), column(m + 1), column(m + 2)}};
   if (const std::uint32_t turned = lanes & chunk.turned; turned != 0) {
     HWY_ALIGN float rows[3][kMost];
     hn::Store(result.gradient.x, D(), rows[0]);
     hn::Store(result.gradient.y, D(), rows[1]);
     hn::Store(result.gradient.z, D(), rows[2]);
     each_lane(turned, [&](std::size_t lane) {
-      const Vec3f g =
+      const Vec3f seen =
           t.seen_gradient(chunk.vertex[lane], field, {rows[0][lane], rows[1][lane], rows[2][lane]});
-      for (int c = 0; c < 3; ++c) rows[c][lane] = g[c];
+      for (int c = 0; c < 3; ++c) rows[c][lane] = seen[c];
     });
     result.gradient = {load(rows[0]), load(rows[1]), load(rows[2])};
   }
@@ -388,6 +417,8 @@ void probe_chunk(const ProbeTables& t, std::span<const std::uint16_t> fields, As
     const PosedField& posed = t.posed[field];
     const bool is_met = field != own && !t.are_one_palm(own, field);
     if (asked == Asked::known && (!is_met || present[k] == 0)) continue;
+    // What is known stays so; nothing else is there.
+    if (chunk.turned == 0 && !may_reach(posed, chunk.low, chunk.high)) continue;
     const GridPlaces places = places_in(posed, points_for(t, chunk, field));
     std::uint32_t here = bits_of(places.inside) & everyone;
     if (asked != Asked::known) {
@@ -521,6 +552,7 @@ void probe_all(const ProbeTables& t, std::span<const std::uint16_t> fields, Aske
         const std::size_t to = chunk.count++;
         chunk.vertex[to] = from.vertex;
         chunk.x[to] = from.at.x(), chunk.y[to] = from.at.y(), chunk.z[to] = from.at.z();
+        chunk.low = chunk.low.cwiseMin(from.at), chunk.high = chunk.high.cwiseMax(from.at);
         chunk.turned |= std::uint32_t{t.turned[from.vertex]} << to;
         results[to] = &probes[lane];
       }

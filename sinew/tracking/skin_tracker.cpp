@@ -234,6 +234,12 @@ SkinTracker::SkinTracker(const MeshView& rest, std::span<const std::int32_t> own
         if (n < tracked_) near.insert(static_cast<std::uint32_t>(n / kBlock));
     near_blocks_.insert(near_blocks_.end(), near.begin(), near.end());
     near_block_starts_.push_back(static_cast<std::uint32_t>(near_blocks_.size()));
+    std::set<std::uint16_t> twisting;
+    for (std::uint32_t e = twist_shares_.starts[begin];
+         e < twist_shares_.starts[std::min(begin + kBlock, tracked_)]; ++e)
+      twisting.insert(twist_shares_.entries[e].joint);
+    twist_joints_.insert(twist_joints_.end(), twisting.begin(), twisting.end());
+    twist_joint_starts_.push_back(static_cast<std::uint32_t>(twist_joints_.size()));
   }
   for (std::size_t i = 0; i < count; ++i) {
     Vec3f mean = Vec3f::Zero();

@@ -160,6 +160,11 @@ class SkinTracker {
     return {block_triangles_.data() + block_triangle_starts_[block],
             block_triangle_starts_[block + 1] - block_triangle_starts_[block]};
   }
+  /// The joints about which some vertex of a block may see a field turned.
+  std::span<const std::uint16_t> twist_joints(std::size_t block) const {
+    return {twist_joints_.data() + twist_joint_starts_[block],
+            twist_joint_starts_[block + 1] - twist_joint_starts_[block]};
+  }
   /// The blocks that have vertices of rings of this one's, itself included.
   std::span<const std::uint32_t> near_blocks(std::size_t block) const {
     return {near_blocks_.data() + near_block_starts_[block],
@@ -180,6 +185,8 @@ class SkinTracker {
   std::vector<std::uint32_t> near_block_starts_{0}, near_blocks_;
   std::vector<std::uint32_t> block_triangle_starts_{0};
   std::vector<Triangle> block_triangles_;
+  std::vector<std::uint32_t> twist_joint_starts_{0};
+  std::vector<std::uint16_t> twist_joints_;
   MeanValueRings mean_values_;
   std::vector<std::uint16_t> own_;
   std::vector<float> iso_, edge_, ease_;

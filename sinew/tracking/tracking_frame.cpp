@@ -146,6 +146,13 @@ SkinTracker::Frame::Frame(const SkinTracker& tracker, TrackingScratch& scratch)
       relaxation_(static_cast<float>(t_.options_.relaxation)) {}
 
 void SkinTracker::Frame::find_twists(std::size_t b) const {
+  const auto joints = t_.twist_joints(b);
+  if (std::none_of(joints.begin(), joints.end(), [&](std::uint16_t j) { return s_.twists[j].share > 0; })) {
+    std::fill(s_.turned.begin() + static_cast<std::ptrdiff_t>(b * kBlock),
+              s_.turned.begin() + static_cast<std::ptrdiff_t>(std::min((b + 1) * kBlock, t_.tracked_)),
+              std::uint8_t{0});
+    return;
+  }
   for (std::size_t i = b * kBlock; i < std::min((b + 1) * kBlock, t_.tracked_); ++i) {
     const std::uint32_t first = t_.twist_shares_.starts[i], last = t_.twist_shares_.starts[i + 1];
     bool twists = false, turned = false;

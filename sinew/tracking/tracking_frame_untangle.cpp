@@ -15,6 +15,7 @@ namespace sinew {
 namespace {
 
 constexpr float kThinTriangle = 0.3f;  // area over that at rest below which a triangle is nearly flipped
+constexpr float kSurelyOpen = 0.7f;    // from which on it is not
 constexpr float kShrunk = 0.9f;        // size of a blend of turns, of theirs, up to which it is made a rotation
 constexpr float kDrawn = 0.3f;     // share of the way to the ring's mean that a tangled vertex goes at first
 constexpr float kSettled = 0.01f;  // a way so short, in edges, is not worth another sweep
@@ -22,13 +23,14 @@ constexpr float kTurned = 0.8f;    // trace of a turn by 45 degrees, in thirds: 
 
 using VertexTurn = TrackingScratch::VertexTurn;
 
-/// The mean of three corners' turns; one that has shrunk so much that it also leans normals over is made a
-/// rotation.
 VertexTurn mean_turn(const VertexTurn& a, const VertexTurn& b, const VertexTurn& c) {
-  VertexTurn mean{(a.turn + b.turn + c.turn) / 3, (a.scale + b.scale + c.scale) / 3};
-  const float least = kShrunk * std::numbers::sqrt3_v<float> * mean.scale;
-  if (mean.turn.squaredNorm() < least * least) mean.turn = polar_rotation<float>(mean.turn);
-  return mean;
+  return {(a.turn + b.turn + c.turn) / 3, (a.scale + b.scale + c.scale) / 3};
+}
+
+/// A blend of turns that has shrunk so much that it also leans normals over becomes a rotation.
+void unshrink(VertexTurn& blend) {
+  const float least = kShrunk * std::numbers::sqrt3_v<float> * blend.scale;
+  if (blend.turn.squaredNorm() < least * least) blend.turn = polar_rotation<float>(blend.turn);
 }
 
 bool bit_of(std::span<const std::uint64_t> words, std::size_t i) {
@@ -120,14 +122,20 @@ void SkinTracker::Frame::find_tangled(std::size_t b) const {
 bool SkinTracker::Frame::is_thin(const Triangle& t) const {
   const Vec3f first = s_.now[t[1]] - s_.now[t[0]], second = s_.now[t[2]] - s_.now[t[0]];
   const Vec3f rest_first = t_.rest_[t[1]] - t_.rest_[t[0]], rest_second = t_.rest_[t[2]] - t_.rest_[t[0]];
-  const VertexTurn carried = mean_turn(turn_of(t[0]), turn_of(t[1]), turn_of(t[2]));
-  const Vec3f normal = (carried.turn * rest_first).cross(carried.turn * rest_second);
-  // <normal, n> < kThinTriangle |normal| s² A, n that of now with its double area, A that at rest.
-  const float area = first.cross(second).dot(normal);
-  const float least = kThinTriangle * carried.scale * carried.scale;
-  const float squares = normal.squaredNorm() * rest_first.cross(rest_second).squaredNorm();
-  // Those without an area have no side, either.
-  return squares > 0 && (area <= 0 || area * area < least * least * squares);
+  const Vec3f normal = first.cross(second), rest_normal = rest_first.cross(rest_second);
+  const auto has_less = [&](float share, const VertexTurn& turn) {
+    // <c, n> < share |c| s² A, c the carried normal, n that of now with its double area, A that at rest.
+    const Vec3f carried = (turn.turn * rest_first).cross(turn.turn * rest_second);
+    const float area = carried.dot(normal), least = share * turn.scale * turn.scale;
+    const float squares = carried.squaredNorm() * rest_normal.squaredNorm();
+    // Those without an area have no side, either.
+    return squares > 0 && (area <= 0 || area * area < least * least * squares);
+  };
+  VertexTurn turn = mean_turn(turn_of(t[0]), turn_of(t[1]), turn_of(t[2]));
+  // Nearly all have more, and then no rotation need be found.
+  if (!has_less(kSurelyOpen, turn)) return false;
+  unshrink(turn);
+  return has_less(kThinTriangle, turn);
 }
 
 void SkinTracker::Frame::ask_round(std::size_t i) const {
@@ -180,7 +188,8 @@ void SkinTracker::Frame::carry_triangles(std::size_t i) const {
   for (std::size_t k = 0; k < ring.size(); ++k) {
     const VertexTurn here = turn_of(ring[k]);
     const Vec3f rest_here = t_.rest_[ring[k]] - t_.rest_[i];
-    const VertexTurn turn = mean_turn(own, before, here);
+    VertexTurn turn = mean_turn(own, before, here);
+    unshrink(turn);
     const Vec3f normal = (turn.turn * rest_before).cross(turn.turn * rest_here);
     // Blended turns shrink what they turn, the area is that without it.
     const float size = turn.scale * turn.scale * rest_before.cross(rest_here).norm() * normal.norm();
