@@ -33,6 +33,8 @@ struct FieldNeighbour {
   float plane_sign = 0;
   /// How far on its own side of that plane the vertex is at rest.
   float rest_plane_side = 0;
+  /// How near the field's part is at rest, of those few joints away: 0, far, to 1 (ProbeTables::faced()).
+  float rest_near = 0;
 };
 
 /// The neighbours of every vertex in compact storage, ascending by field within a vertex.

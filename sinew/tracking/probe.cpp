@@ -9,14 +9,7 @@ namespace sinew {
 
 namespace {
 
-// Skin whose outward normal points away from a neighbouring part does not meet it: cosines from which on it
-// does, and wholly does.
-constexpr float kFacesAway = 0.1f;
-constexpr float kFaces = 0.5f;
-// The same for parts that are near at rest (distance to the bone in support radii) but have little to do with
-// the vertex then.
-constexpr float kAway = 0;
-constexpr float kTowards = 0.3f;
+// Distance to the bone at rest, in support radii, up to which a part is near, and from which on it is not.
 constexpr float kNear = 1.5f;
 constexpr float kFar = 2.5f;
 // What a stranger's long edges add to the gap, times the square of these in own support radii.
@@ -40,16 +33,20 @@ float ProbeTables::stranger_gap(std::size_t own_field, std::size_t field) const 
   return gap + kCoarseGap * edges * edges;
 }
 
-float ProbeTables::faced(std::size_t i, std::size_t field) const {
-  if (kin[own[i] * posed.size() + field] == 0) return 1;
+float ProbeTables::rest_nearness(std::size_t i, std::size_t field) const {
+  if (kin[own[i] * posed.size() + field] == 0) return 0;
   const std::size_t first = segment_starts[field], count = segment_starts[field + 1] - first;
   const float distance = way_to(rest_segments.subspan(first, count), rest[i]).norm();
-  const float near = 1 - smooth_step(kNear, kFar, distance / radius[field]);
+  return 1 - smooth_step(kNear, kFar, distance / radius[field]);
+}
+
+float ProbeTables::faced(std::size_t i, std::size_t field, float near) const {
   if (near == 0) return 1;
+  const std::size_t first = segment_starts[field], count = segment_starts[field + 1] - first;
   const Vec3f way = way_to(segments.subspan(first, count), bone[i]);
   const float lengths = way.norm() * out[i].norm();
   if (!(lengths > 0)) return 1;
-  return 1 - near * (1 - smooth_step(kAway, kTowards, out[i].dot(way) / lengths));
+  return 1 - near * (1 - smooth_step(meeting::kAway, meeting::kTowards, out[i].dot(way) / lengths));
 }
 
 float ProbeTables::slides_over(std::size_t i, std::uint32_t e) const {
@@ -58,9 +55,9 @@ float ProbeTables::slides_over(std::size_t i, std::uint32_t e) const {
   const Vec3f way = centers[neighbour.field] - bone[i];
   const float lengths = way.norm() * out[i].norm();
   const float facing = lengths > 0 ? out[i].dot(way) / lengths : 0.0f;
-  float result = neighbour.nearness * (1 - smooth_step(kFacesAway, kFaces, facing));
+  float result = neighbour.nearness * (1 - smooth_step(meeting::kFacesAway, meeting::kFaces, facing));
   if (neighbour.nearness < 1)
-    result = std::max(result, (1 - neighbour.nearness) * (1 - faced(i, neighbour.field)));
+    result = std::max(result, (1 - neighbour.nearness) * (1 - faced(i, neighbour.field, neighbour.rest_near)));
   return slides[e] = result;
 }
 

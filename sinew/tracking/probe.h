@@ -53,6 +53,13 @@ constexpr float kCoarsest = 0.2f;  // edges up to which it grows
 // does not.
 constexpr float kTight = 0.005f;
 constexpr float kLoose = 0.05f;
+// Skin whose outward normal points away from a neighbouring part does not meet it: cosines from which on it
+// does, and wholly does.
+constexpr float kFacesAway = 0.1f;
+constexpr float kFaces = 0.5f;
+// The same for parts that are near at rest but have little to do with the vertex then.
+constexpr float kAway = 0;
+constexpr float kTowards = 0.3f;
 
 }  // namespace meeting
 
@@ -98,9 +105,13 @@ struct ProbeTables {
   /// other's edges are long, for such skin bridges what its field has below it.
   float stranger_gap(std::size_t own_field, std::size_t field) const;
 
+  /// How near a field's part is to a vertex at rest: 0 where it is far, or many joints away, to 1.
+  float rest_nearness(std::size_t i, std::size_t field) const;
   /// How far a vertex meets a field that it has little to do with at rest, though its part is near: not at
   /// all when its skin faces away from that bone. Then the part has come below it, as a thigh below the back.
-  float faced(std::size_t i, std::size_t field) const;
+  float faced(std::size_t i, std::size_t field) const { return faced(i, field, rest_nearness(i, field)); }
+  /// The same, rest_nearness() known.
+  float faced(std::size_t i, std::size_t field, float near) const;
 
   /// How far the field of a neighbour's entry just slides over the vertex: skin that does not face it does
   /// not meet it. By the part's place, not by its gradient, which turns round behind its bone.

@@ -324,8 +324,42 @@ HWY_INLINE Contacts choose(M yes, const Contacts& a, const Contacts& b) {
 struct Neighbours {
   const FieldNeighbour* any = nullptr;
   HWY_ALIGN float nearness[kMost], damping[kMost], rest_side[kMost], rest_opposition[kMost],
-      rest_plane_side[kMost], slides[kMost], edge[kMost], fineness[kMost];
+      rest_plane_side[kMost], rest_near[kMost], slides[kMost], edge[kMost], fineness[kMost];
+  HWY_ALIGN float out[3][kMost], bone[3][kMost];  // of those whose slides are not known
 };
+
+/// ProbeTables::slides_over().
+HWY_INLINE V slides_over(const ProbeTables& t, std::size_t field, const Neighbours& n) {
+  const V nearness = load(n.nearness), near = load(n.rest_near);
+  const V3 out{load(n.out[0]), load(n.out[1]), load(n.out[2])};
+  const V3 bone{load(n.bone[0]), load(n.bone[1]), load(n.bone[2])};
+  const V out_squares = dot(out, out);
+  const auto cosine = [&](const V3& way, V otherwise) HWY_ATTR {
+    const V squares = hn::Mul(dot(way, way), out_squares);
+    return choose(hn::Gt(squares, set(0)), hn::Div(dot(out, way), hn::Sqrt(squares)), otherwise);
+  };
+  const V facing = cosine(sub(set(t.centers[field]), bone), set(0));
+  V slides = hn::Mul(nearness, hn::Sub(set(1), smooth_step(kFacesAway, kFaces, facing)));
+  const V strange = hn::Mul(hn::Sub(set(1), nearness), near);
+  if (hn::AllFalse(D(), hn::Gt(strange, set(0)))) return slides;
+  V3 way{set(0), set(0), set(0)};
+  V least = set(std::numeric_limits<float>::max());
+  for (std::uint32_t k = t.segment_starts[field]; k < t.segment_starts[field + 1]; ++k) {
+    const Vec3f along = t.segments[k][1] - t.segments[k][0];
+    const float length = along.squaredNorm();
+    const V3 from = sub(bone, set(t.segments[k][0]));
+    const V place = length > 0 ? hn::Min(set(1), hn::Max(set(0), hn::Mul(dot(from, set(along)), set(1 / length))))
+                               : set(0);
+    const V3 to = sub(scaled(place, set(along)), from);
+    const V squares = dot(to, to);
+    const M nearer = hn::Lt(squares, least);
+    way = choose(nearer, to, way);
+    least = choose(nearer, squares, least);
+  }
+  // Those that face it, or lie on it, do not slide.
+  const V turned_away = hn::Sub(set(1), smooth_step(kAway, kTowards, cosine(way, set(1))));
+  return hn::Max(slides, hn::Mul(strange, turned_away));
+}
 
 /// SkinTracker::Frame::meet_neighbour() for lanes that are not clear of the other field.
 HWY_INLINE Contacts meet_neighbours(const ProbeTables& t, const Neighbours& n, const Samples& own,
@@ -416,12 +450,13 @@ void probe_chunk(const ProbeTables& t, std::span<const std::uint16_t> fields, As
     const std::size_t field = fields[k];
     const PosedField& posed = t.posed[field];
     const bool is_met = field != own && !t.are_one_palm(own, field);
+    if (!is_met && present[k] == everyone) continue;
     if (asked == Asked::known && (!is_met || present[k] == 0)) continue;
     // What is known stays so; nothing else is there.
     if (chunk.turned == 0 && !may_reach(posed, chunk.low, chunk.high)) continue;
     const GridPlaces places = places_in(posed, points_for(t, chunk, field));
     std::uint32_t here = bits_of(places.inside) & everyone;
-    if (asked != Asked::known) {
+    if (asked != Asked::known && present[k] != everyone) {
       std::uint32_t covers = here != 0 ? covered(posed, places) & everyone : 0;
       if (posed.muscle_count != 0)
         each_lane(everyone, [&](std::size_t lane) {
@@ -441,7 +476,7 @@ void probe_chunk(const ProbeTables& t, std::span<const std::uint16_t> fields, As
     if (felt == 0) continue;
     const V apart = hn::Sub(mine.value, other.value);
     const std::uint32_t touching = bits_of(hn::And(some, hn::Le(apart, set(kClear))));
-    std::uint32_t kin = 0;
+    std::uint32_t kin = 0, asks = 0;
     std::fill_n(n.damping, kMost, 1.0f);
     std::fill_n(meets, kMost, 1.0f);
     each_lane(felt, [&](std::size_t lane) {
@@ -458,10 +493,21 @@ void probe_chunk(const ProbeTables& t, std::span<const std::uint16_t> fields, As
       n.rest_side[lane] = e->rest_side;
       n.rest_opposition[lane] = e->rest_opposition;
       n.rest_plane_side[lane] = e->rest_plane_side;
-      n.slides[lane] = t.slides_over(v, static_cast<std::uint32_t>(e - entries));
       n.edge[lane] = t.edge[v];
       n.fineness[lane] = t.fineness[v];
+      n.slides[lane] = t.slides[e - entries];
+      if (n.slides[lane] != ProbeTables::kNotAsked) return;
+      asks |= std::uint32_t{1} << lane;
+      n.rest_near[lane] = e->rest_near;
+      for (int c = 0; c < 3; ++c) n.out[c][lane] = t.out[v][c], n.bone[c][lane] = t.bone[v][c];
     });
+    if (asks != 0) {
+      HWY_ALIGN float found[kMost];
+      hn::Store(slides_over(t, field, n), D(), found);
+      each_lane(asks, [&](std::size_t lane) {
+        n.slides[lane] = t.slides[neighbour[lane] - entries] = found[lane];
+      });
+    }
 
     Contacts c;
     if (kin != felt) {
@@ -527,11 +573,10 @@ void probe_chunk(const ProbeTables& t, std::span<const std::uint16_t> fields, As
     p.pressed = rows[19][lane], p.off = vector(20);
   }
   if (asked == Asked::known) return;
-  for (std::size_t lane = 0; lane < chunk.count; ++lane) {
-    std::uint64_t bits = 0;
-    for (std::size_t k = 0; k < fields.size(); ++k) bits |= std::uint64_t{present[k] >> lane & 1} << k;
-    t.present[chunk.vertex[lane]] = bits;
-  }
+  std::uint64_t bits[kMost] = {};
+  for (std::size_t k = 0; k < fields.size(); ++k)
+    each_lane(present[k], [&](std::size_t lane) { bits[lane] |= std::uint64_t{1} << k; });
+  for (std::size_t lane = 0; lane < chunk.count; ++lane) t.present[chunk.vertex[lane]] = bits[lane];
 }
 
 void probe_all(const ProbeTables& t, std::span<const std::uint16_t> fields, Asked asked, Finds finds,

@@ -265,6 +265,14 @@ SkinTracker::SkinTracker(const MeshView& rest, std::span<const std::int32_t> own
       rest_segments_.push_back({segment.head.cast<float>(), segment.tail.cast<float>()});
     segment_starts_.push_back(static_cast<std::uint32_t>(rest_segments_.size()));
   }
+  TrackingScratch at_rest;
+  at_rest.posed.resize(field_count);
+  const ProbeTables tables = Frame(*this, at_rest).tables();
+  parallel_blocks(tracked_, 256, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i)
+      for (std::uint32_t e = neighbours_.starts[i]; e < neighbours_.starts[i + 1]; ++e)
+        neighbours_.entries[e].rest_near = tables.rest_nearness(i, neighbours_.entries[e].field);
+  });
 }
 
 std::vector<float> SkinTracker::iso() const {

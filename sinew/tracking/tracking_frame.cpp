@@ -50,6 +50,8 @@ constexpr float kFelt = 0.35f;
 // and so much on the own side.
 constexpr float kFlatReach = 0.02f;
 constexpr float kAfar = 0.1f;
+// A step so short, in support radii, does not lead to fields of which nothing was known.
+constexpr float kStillKnown = 0.05f;
 constexpr std::uint8_t kMostFollowed = 2;  // rounds in a row that go by the same gradient
 constexpr float kNoGradient = 1e-6f;
 constexpr float kLeastBeta = 1e-3f;
@@ -864,11 +866,14 @@ template <typename Good>
 void SkinTracker::Frame::go(const TrackingScratch::Block& block, Batch& batch, Ways& ways,
                             const Good& good) const {
   Batch ends(batch.finds());
+  bool is_far = false;
   for (std::size_t n = 0; n < ways.count; ++n) {
     const std::size_t i = batch.vertex(ways.lane[n]);
+    const float near = kStillKnown * radius(t_.own_[i]);
+    is_far = is_far || !(ways.way[n].squaredNorm() < near * near);
     ends.add(i, s_.now[i] + ways.way[n]);
   }
-  probe(block, Asked::known_here, ends);
+  probe(block, is_far ? Asked::known_here : Asked::known, ends);
   // Those that cannot go all the way, by places in `ways`, and between which shares of it they must stop.
   std::array<std::uint8_t, kBlock> cut;
   std::array<float, kBlock> bad;

@@ -19,6 +19,8 @@ class SkinTracker::Frame {
 
   Frame(const SkinTracker& tracker, TrackingScratch& scratch);
 
+  const ProbeTables& tables() const { return tables_; }
+
   /// Finds how vertices see fields when joints twist. Comes first.
   void find_twists(std::size_t b) const;
 
