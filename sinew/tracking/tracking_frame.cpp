@@ -42,6 +42,8 @@ constexpr float kInside = 0.12f;
 // Over its bone, of its height at rest, that skin keeps which has sunk in.
 constexpr float kLeastHeight = 0.25f;
 constexpr int kReturnSteps = 12;
+// So far on its own side a vertex is brought back: aimed at 0, steps only come closer and closer to it.
+constexpr float kAcross = 1e-3f;
 constexpr int kHalvings = 5;
 // Values of a part's field that is no neighbour: from which on it is felt, and wholly is.
 constexpr float kFaint = 0.05f;
@@ -823,7 +825,7 @@ void SkinTracker::Frame::bring_back(const TrackingScratch::Block& block, Batch& 
       const Vec3f direction = (back + std::max(0.0f, slope - inwards.dot(back)) * inwards).normalized();
       const float rate = std::max(direction.dot(back), 0.5f * slope);
       const float longest = kLongestReturn * radius(t_.own_[batch.vertex(k)]);
-      const float length = std::min({-p.nearest.side / rate, longest, left[k]});
+      const float length = std::min({(kAcross - p.nearest.side) / rate, longest, left[k]});
       if (length > 0) ways.add(k, length * direction);
     }
     if (ways.count == 0) break;

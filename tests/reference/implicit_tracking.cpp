@@ -51,6 +51,7 @@ constexpr double kShrunk = 0.9;
 constexpr double kDrawn = 0.3;
 constexpr double kSmoothed = 0.1;
 constexpr int kReturnSteps = 12;
+constexpr double kAcross = 1e-3;
 constexpr int kHalvings = 5;
 constexpr int kRestraints = 2;
 constexpr double kClear = 0.35;
@@ -824,7 +825,7 @@ class Tracking {
   ///   d = b + max(0, |∇f_own| − n·b) n,  n = ∇f_own / |∇f_own|,
   ///
   /// b the contact's way back, with as much towards the own bone as the own field has at least, each as long
-  /// as the side over its slope along d (half of |∇f_own| at least). All of them together are not longer than
+  /// as the side, from kAcross on, over its slope along d (half of |∇f_own| at least). All of them together are not longer than
   /// kReturnBudget ways of the own field alone. Stops at the bone. Ends at the best place on the way.
   void bring_back(std::size_t v, Probe& p) {
     Vec3d& x = skin_[v].now;
@@ -841,7 +842,7 @@ class Tracking {
       const Vec3d& back = p.nearest.back;
       const Vec3d d = (back + std::max(0.0, slope - n.dot(back)) * n).normalized();
       const double rate = std::max(d.dot(back), 0.5 * slope);
-      const double length = std::min({-p.nearest.side / rate, longest, left});
+      const double length = std::min({(kAcross - p.nearest.side) / rate, longest, left});
       if (!(length > 0)) break;
       const Vec3d before = x;
       const bool whole =
