@@ -31,6 +31,8 @@ constexpr float kTooCoarse = 0.7f;
 // eases.
 constexpr float kSharedEase = 10;
 constexpr int kRestraints = 2;
+// Up to which two fields' transforms count as the same, in support radii, where the fields are.
+constexpr float kAlike = 1e-4f;
 
 /// Interleaves the bits of three coordinates: points with similar numbers are near each other.
 std::uint64_t morton_code(const Vec3f& unit) {
@@ -273,6 +275,27 @@ SkinTracker::SkinTracker(const MeshView& rest, std::span<const std::int32_t> own
       for (std::uint32_t e = neighbours_.starts[i]; e < neighbours_.starts[i + 1]; ++e)
         neighbours_.entries[e].rest_near = tables.rest_nearness(i, neighbours_.entries[e].field);
   });
+  std::map<std::vector<std::uint16_t>, std::uint32_t> group_numbers;
+  for (std::size_t i = 0; i < tracked_; ++i) {
+    std::vector<std::uint16_t> group{own_[i]};
+    for (const FieldNeighbour& n : neighbours_[i]) group.push_back(n.field);
+    for (const PalmShare& share : palm_shares_[i]) group.push_back(share.field);
+    std::sort(group.begin(), group.end());
+    group.erase(std::unique(group.begin(), group.end()), group.end());
+    const auto [at, is_new] =
+        group_numbers.try_emplace(group, static_cast<std::uint32_t>(field_groups_.size()));
+    if (is_new) field_groups_.push_back(group);
+    field_group_.push_back(at->second);
+  }
+  // How free the skin is at rest, as a frame finds it.
+  at_rest = make_scratch();
+  pose(posed_at_rest, at_rest);
+  at_rest.now = at_rest.start = rest_;
+  const Frame frame(*this, at_rest);
+  parallel_blocks(at_rest.blocks.size(), 4, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t b = begin; b < end; ++b) frame.start(b, 0);
+  });
+  rest_free_ = at_rest.free;
 }
 
 std::vector<float> SkinTracker::iso() const {
@@ -296,6 +319,8 @@ TrackingScratch SkinTracker::make_scratch() const {
   s.twists.resize(fields_->joints.size());
   s.seen.resize(twist_shares_.entries.size());
   s.turned.assign(count, 0);
+  s.motion.resize(field_count);
+  s.at_rest.assign(field_groups_.size(), 0);
   s.blocks.resize((tracked_ + kBlock - 1) / kBlock);
   s.warm.resize(s.blocks.size());
   s.next_warm.resize(s.blocks.size());
@@ -352,6 +377,27 @@ void SkinTracker::pose(std::span<const Affine3d> posed_from_rest, TrackingScratc
     s.planes[j] =
         turned_to_contact(fold_plane(s.joints[j], s.centers[joint.parent], s.centers[joint.child]),
                           s.joints[j], s.joint_radius[j], s.posed[joint.parent], s.posed[joint.child]);
+  }
+  find_motions(s);
+}
+
+void SkinTracker::find_motions(TrackingScratch& s) const {
+  // Muscles move by themselves; before set-up has ended nothing is known.
+  if (rest_free_.empty() || !fields_->muscles.empty()) return;
+  for (std::size_t f = 0; f < s.motion.size(); ++f) {
+    const auto moves_alike = [&](std::size_t other) {
+      const Vec3f apart = s.transforms[f] * rest_center_[f] - s.transforms[other] * rest_center_[f];
+      const Eigen::Matrix3f turned = s.transforms[f].linear() - s.transforms[other].linear();
+      return apart.norm() + turned.norm() * radius_[f] < kAlike * std::min(radius_[f], radius_[other]);
+    };
+    s.motion[f] = static_cast<std::uint16_t>(f);
+    for (std::uint16_t other = 0; other < f && s.motion[f] == f; ++other)
+      if (s.motion[other] == other && moves_alike(other)) s.motion[f] = other;
+  }
+  for (std::size_t g = 0; g < field_groups_.size(); ++g) {
+    const std::vector<std::uint16_t>& group = field_groups_[g];
+    s.at_rest[g] = std::all_of(group.begin(), group.end(),
+                               [&](std::uint16_t f) { return s.motion[f] == s.motion[group.front()]; });
   }
 }
 

@@ -64,6 +64,8 @@ struct TrackingScratch {
   std::vector<JointTwist> twists;           ///< per joint of the set
   std::vector<TwistTurn> seen;              ///< per entry of the twist shares
   std::vector<std::uint8_t> turned;         ///< 1: a vertex sees some field turned
+  std::vector<std::uint16_t> motion;  ///< per field, the first one that moves as it does
+  std::vector<std::uint8_t> at_rest;  ///< per group of fields, 1: all of them move alike
   std::vector<Block> blocks;
   std::vector<std::uint32_t> work;             ///< active vertices, block by block
   std::vector<std::array<Vec3f, 2>> segments;  ///< all fields' bones
@@ -153,6 +155,8 @@ class SkinTracker {
 
   void leave_room(std::span<const Vec3f> positions, TrackingScratch& scratch, std::span<float> room,
                   bool bones_have_moved) const;
+  /// Finds which fields move alike, and so which vertices have to do with such as do only.
+  void find_motions(TrackingScratch& scratch) const;
   /// Puts fields, bones and joints where the transforms carry them.
   void pose(std::span<const Affine3d> posed_from_rest, TrackingScratch& scratch) const;
   /// The triangles that have some corner in a block.
@@ -190,6 +194,10 @@ class SkinTracker {
   MeanValueRings mean_values_;
   std::vector<std::uint16_t> own_;
   std::vector<float> iso_, edge_, ease_;
+  // Groups of fields, sorted, and per vertex that of all it has to do with at rest; how free it is then.
+  std::vector<std::vector<std::uint16_t>> field_groups_;
+  std::vector<std::uint32_t> field_group_;
+  std::vector<float> rest_free_;
   std::vector<float> fineness_;  // share of what is passed on to neighbours; less on coarse meshes
   std::vector<float> trust_;     // share of the displacement that is taken; less on coarser ones
   std::vector<Vec3f> rest_bone_, rest_out_;  // nearest point of the own bone; outward normal

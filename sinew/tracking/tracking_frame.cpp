@@ -41,6 +41,9 @@ constexpr float kShallow = 0.02f;
 constexpr float kInside = 0.12f;
 // Over its bone, of its height at rest, that skin keeps which has sunk in.
 constexpr float kLeastHeight = 0.25f;
+// So far from where its bone carries it, in support radii times the tolerance, a vertex is as at rest: over a
+// radius a field changes by one or less.
+constexpr float kAsAtRest = 1;
 constexpr int kReturnSteps = 12;
 // So far on its own side a vertex is brought back: aimed at 0, steps only come closer and closer to it.
 constexpr float kAcross = 1e-3f;
@@ -211,12 +214,20 @@ void SkinTracker::Frame::start(std::size_t b, int times) const {
     s_.state[i] = TrackMark::still;
     s_.beta[i] = s_.next_beta[i] = s_.held[i] = 0;
     forget_sliding(i);
-    batch.add(i, s_.now[i]);
+    if (!is_as_at_rest(block, i)) {
+      batch.add(i, s_.now[i]);
+      continue;
+    }
+    s_.target[i] = t_.iso_[i];
+    s_.free[i] = t_.rest_free_[i];
+    const float length = s_.out[i].norm();
+    s_.inwards[i] = length > kNoGradient ? Vec3f(s_.out[i] / -length) : Vec3f(Vec3f::Zero());
   }
   probe(block, Asked::here, batch);
   block.active = 0;
-  for (std::size_t i = begin; i < end; ++i) {
-    const Probe& p = batch[i - begin];
+  for (std::size_t k = 0; k < batch.size(); ++k) {
+    const std::size_t i = batch.vertex(k);
+    const Probe& p = batch[k];
     s_.target[i] = swollen_target(i, p);
     // What nobody sees is not worth the work; less than that is taken off everywhere, so that nothing pops.
     s_.target[i] += std::clamp(p.all.value - s_.target[i], -t_.ease_[i], t_.ease_[i]);
@@ -228,11 +239,22 @@ void SkinTracker::Frame::start(std::size_t b, int times) const {
         (std::abs(s_.error[i]) <= tolerance_ && p.nearest.side >= 0))
       continue;
     s_.work[begin + block.active] = static_cast<std::uint32_t>(i);
-    batch.move(i - begin, block.active);
+    batch.move(k, block.active);
     ++block.active;
   }
   batch.shorten(block.active);
   project(block, times, batch);
+}
+
+bool SkinTracker::Frame::is_as_at_rest(const TrackingScratch::Block& block, std::size_t i) const {
+  const std::size_t own = t_.own_[i];
+  if (!s_.at_rest[t_.field_group_[i]] || s_.turned[i] || !s_.posed[own].usable) return false;
+  // Where a field's value differs by less than what counts as arrived.
+  const float most = kAsAtRest * tolerance_ * radius(own);
+  if (!((s_.transforms[own] * t_.rest_[i] - s_.now[i]).squaredNorm() < most * most)) return false;
+  return std::none_of(block.fields.begin(), block.fields.begin() + block.field_count, [&](std::uint16_t f) {
+    return s_.motion[f] != s_.motion[own] && may_reach(s_.posed[f], s_.now[i], s_.now[i]);
+  });
 }
 
 void SkinTracker::Frame::aim(std::size_t i, const TrackingScratch::Block& block) const {

@@ -30,6 +30,9 @@ class SkinTracker::Frame {
   /// Finds them, and the block's vertices that have something to do, and projects these a first time.
   void start(std::size_t b, int times) const;
 
+  /// Whether all that a vertex has to do with is as at rest, moved as one: it stays where it is.
+  bool is_as_at_rest(const TrackingScratch::Block& block, std::size_t i) const;
+
   /// Finds the value that a vertex is to go to, from where a geometric skin puts it (`start`).
   void aim(std::size_t i, const TrackingScratch::Block& block) const;
 
