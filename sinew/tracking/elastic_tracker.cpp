@@ -153,7 +153,7 @@ class ElasticTracker::Step {
   }
 
   void aim(std::size_t b) const {
-    for (std::size_t i = b * SkinTracker::kBlock; i < end_of(b); ++i) frame_.aim(i, s_.tracking.blocks[b]);
+    frame_.aim(b);
   }
 
   /// ½ Σ_j w_ij (R_i + R_j)(p_i − p_j)

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include <sinew/geometry/segment.h>
+#include <sinew/tracking/gradients.h>
 
 namespace sinew {
 
@@ -59,6 +60,99 @@ float ProbeTables::slides_over(std::size_t i, std::uint32_t e) const {
   if (neighbour.nearness < 1)
     result = std::max(result, (1 - neighbour.nearness) * (1 - faced(i, neighbour.field, neighbour.rest_near)));
   return slides[e] = result;
+}
+
+SkinContact ProbeTables::meet_neighbour(std::size_t i, std::uint32_t entry, const FieldSample& mine,
+                                        const FieldSample& other, const Vec3f& at) const {
+  using namespace meeting;
+  const FieldNeighbour& neighbour = neighbours->entries[entry];
+  SkinContact contact;
+  contact.rival = neighbour.damping * other.gradient;
+  contact.back = mine.gradient - contact.rival;
+  contact.side = contact.apart = mine.value - other.value;
+  if (contact.side > kClear) return contact;
+  float sliding = slides_over(i, entry);
+  contact.meets = 1 - sliding;
+  float rest_side = neighbour.rest_side;
+  float least_gap = gap;
+  if (neighbour.joint >= 0) {
+    const auto joint = static_cast<std::size_t>(neighbour.joint);
+    const Vec3f from_joint = at - joints[joint];
+    contact.apart -= neighbour.joint_bias * joint_bias_share(from_joint.norm(), joint_radius[joint]);
+    const FoldPlane& plane = planes[joint];
+    // Of a coarse mesh a fold has too few vertices to be flat.
+    contact.firm = fineness[i] * plane.share(from_joint, joint_radius[joint]);
+    if (contact.firm > 0) {
+      const float plane_side = neighbour.plane_sign * plane.side(from_joint, joint_radius[joint]);
+      const Vec3f plane_back = neighbour.plane_sign * plane.side_gradient(joint_radius[joint]);
+      contact.apart += contact.firm * (plane_side - contact.apart);
+      contact.back += contact.firm * (plane_back - contact.back);
+      rest_side += contact.firm * (neighbour.rest_plane_side - rest_side);
+      const float edges = std::min(edge[i] / neighbours->joint_radius[joint], kCoarsest);
+      least_gap = std::max(gap + contact.firm * (kFlat + kPlaneGap * edges * edges), 0.0f);
+      // In there all skin faces what it meets.
+      sliding *= 1 - contact.firm;
+      contact.meets = 1 - sliding;
+    }
+  }
+  const float cosine = gradient_cosine(mine.gradient, other.gradient);
+  const float shift =
+      kShift + kShiftAlong * neighbour.nearness * smooth_step(kShiftsFrom, kShiftsWholly, cosine);
+  float allowed = std::min(rest_side - shift, least_gap);
+  const float folds = std::max(0.0f, opposition(cosine) - neighbour.rest_opposition);
+  allowed += folds * (least_gap - allowed);
+  // What overlaps at rest may overlap as much where it slides. Cubed: skin that just begins to turn away
+  // still meets it.
+  contact.side = contact.apart - (allowed > 0 ? 1 - sliding : 1.0f) * allowed +
+                 sliding * sliding * sliding * SkinContact::kNone;
+  return contact;
+}
+
+SkinProbe ProbeTables::meet_fields(std::span<const std::uint16_t> fields, bool unions, std::size_t i,
+                                   const Vec3f& at, std::span<FieldSample> felt) const {
+  using namespace meeting;
+  SkinProbe result;
+  if (posed[own[i]].usable) result.own = own_sample(i, at);
+  const FieldNeighbour* const first = neighbours->entries.data();
+  const FieldNeighbour* neighbour = first + neighbours->starts[i];
+  const FieldNeighbour* const last = first + neighbours->starts[i + 1];
+  for (std::size_t k = 0; k < fields.size(); ++k) {
+    const std::uint16_t field = fields[k];
+    const bool is_present = (present[i] >> k & 1) != 0;
+    felt[k] = {};
+    if (field == own[i]) {
+      // A palm's mean need not reach as far as the own field.
+      if (is_present || !(*palm_shares)[i].empty()) felt[k] = result.own;
+      continue;
+    }
+    if (!is_present || are_one_palm(own[i], field)) continue;
+    FieldSample other = sample(i, field, at);
+    if (!(other.value > 0)) continue;
+    while (neighbour != last && neighbour->field < field) ++neighbour;
+    SkinContact contact;
+    if (neighbour != last && neighbour->field == field) {
+      contact = meet_neighbour(i, static_cast<std::uint32_t>(neighbour - first), result.own, other, at);
+      other.value *= neighbour->damping, other.gradient *= neighbour->damping;
+    } else {
+      contact.apart = result.own.value - other.value;
+      result.stranger = std::max(result.stranger, other.value);
+      const float least_gap = stranger_gap(own[i], field);
+      if (!unions || other.value > result.own.value - least_gap) {
+        contact.meets = faced(i, field);
+        other.value *= contact.meets, other.gradient *= contact.meets;
+      }
+      contact.side = result.own.value - other.value - least_gap;
+      contact.back = result.own.gradient - other.gradient;
+      contact.rival = other.gradient;
+    }
+    if (contact.apart < gap + kLoose) {
+      const float pressed = contact.meets * (1 - smooth_step(kTight, kLoose, contact.apart - gap));
+      if (pressed > result.pressed) result.pressed = pressed, result.off = contact.back;
+    }
+    if (contact.side < result.nearest.side) result.nearest = contact;
+    felt[k] = other;
+  }
+  return result;
 }
 
 Vec3f ProbeTables::seen_place(std::size_t i, std::size_t field, const Vec3f& at) const {

@@ -117,6 +117,16 @@ struct ProbeTables {
   /// not meet it. By the part's place, not by its gradient, which turns round behind its bone.
   float slides_over(std::size_t i, std::uint32_t entry) const;
 
+  /// The contact with the field of a neighbour's entry, which the vertex has to do with at rest.
+  SkinContact meet_neighbour(std::size_t i, std::uint32_t entry, const FieldSample& mine,
+                             const FieldSample& other, const Vec3f& at) const;
+
+  /// A probe of one vertex at a point, but for what its fields are together (`all`): what it feels of each of
+  /// a block's `fields` goes to `felt`, one sample each. Where all operators are unions, fields that are
+  /// weaker than its own need not face it.
+  SkinProbe meet_fields(std::span<const std::uint16_t> fields, bool unions, std::size_t i, const Vec3f& at,
+                        std::span<FieldSample> felt) const;
+
   /// Turns a point to where a vertex, by what twists it, sees a field.
   Vec3f seen_place(std::size_t i, std::size_t field, const Vec3f& at) const;
   /// Turns a gradient found there back.

@@ -269,7 +269,7 @@ SkinTracker::SkinTracker(const MeshView& rest, std::span<const std::int32_t> own
   }
   TrackingScratch at_rest;
   at_rest.posed.resize(field_count);
-  const ProbeTables tables = Frame(*this, at_rest).tables();
+  const ProbeTables tables = probe_tables(at_rest);
   parallel_blocks(tracked_, 256, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i)
       for (std::uint32_t e = neighbours_.starts[i]; e < neighbours_.starts[i + 1]; ++e)
@@ -379,6 +379,10 @@ void SkinTracker::pose(std::span<const Affine3d> posed_from_rest, TrackingScratc
                           s.joints[j], s.joint_radius[j], s.posed[joint.parent], s.posed[joint.child]);
   }
   find_motions(s);
+}
+
+ProbeTables SkinTracker::probe_tables(TrackingScratch& scratch) const {
+  return Frame(*this, scratch).tables();
 }
 
 void SkinTracker::find_motions(TrackingScratch& s) const {

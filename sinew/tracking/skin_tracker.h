@@ -14,6 +14,7 @@
 #include <sinew/tracking/fold_plane.h>
 #include <sinew/tracking/mean_value_rings.h>
 #include <sinew/tracking/palm_shares.h>
+#include <sinew/tracking/probe.h>
 #include <sinew/tracking/twist_view.h>
 
 namespace sinew {
@@ -139,6 +140,9 @@ class SkinTracker {
     leave_room(positions, scratch, room, false);
   }
 
+  /// With what the frame that was tracked last asks its fields, by places in the tracker's order.
+  ProbeTables probe_tables(TrackingScratch& scratch) const;
+
   const FieldSet& fields() const { return *fields_; }
   const TrackingOptions& options() const { return options_; }
   /// The composed field's value at each vertex at rest, as the vertex feels it; 0 where it is not tracked.
@@ -174,7 +178,7 @@ class SkinTracker {
     return {near_blocks_.data() + near_block_starts_[block],
             near_block_starts_[block + 1] - near_block_starts_[block]};
   }
-  /// Whether two bones are of the same palm. They do not meet each other.
+  /// Whether two bones are of the same palm.
   bool are_one_palm(std::size_t a, std::size_t b) const {
     return palm_of_[a] >= 0 && palm_of_[a] == palm_of_[b];
   }

@@ -46,7 +46,7 @@ constexpr float kLeastHeight = 0.25f;
 constexpr float kAsAtRest = 1;
 constexpr int kReturnSteps = 12;
 // So far on its own side a vertex is brought back: aimed at 0, steps only come closer and closer to it.
-constexpr float kAcross = 1e-3f;
+constexpr float kAcross = 2e-4f;
 constexpr int kHalvings = 5;
 // Values of a part's field that is no neighbour: from which on it is felt, and wholly is.
 constexpr float kFaint = 0.05f;
@@ -257,11 +257,16 @@ bool SkinTracker::Frame::is_as_at_rest(const TrackingScratch::Block& block, std:
   });
 }
 
-void SkinTracker::Frame::aim(std::size_t i, const TrackingScratch::Block& block) const {
-  forget_sliding(i);
-  s_.present[i] = present_fields(block, i, s_.start[i]);
-  s_.target[i] = swollen_target(i, probe(block, i, s_.start[i]));
-  s_.present[i] = present_fields(block, i, s_.now[i]);
+void SkinTracker::Frame::aim(std::size_t b) const {
+  Batch batch(Finds::sides);
+  for (std::size_t i = b * kBlock; i < std::min((b + 1) * kBlock, t_.tracked_); ++i) {
+    forget_sliding(i);
+    batch.add(i, s_.start[i]);
+  }
+  probe(s_.blocks[b], Asked::here, batch);
+  for (std::size_t k = 0; k < batch.size(); ++k)
+    s_.target[batch.vertex(k)] = swollen_target(batch.vertex(k), batch[k]);
+  find_present(b);
 }
 
 void SkinTracker::Frame::settle(std::size_t b, int times, std::span<Vec3f> normals) const {
@@ -425,7 +430,7 @@ float SkinTracker::Frame::touch(const TrackingScratch::Block& block, std::size_t
     float meets, firm = 0;
     if (neighbour != last) {
       const Contact contact =
-          meet_neighbour(i, static_cast<std::uint32_t>(neighbour - entries), mine, other, at);
+          tables_.meet_neighbour(i, static_cast<std::uint32_t>(neighbour - entries), mine, other, at);
       meets = contact.meets, apart = contact.apart, firm = contact.firm;
       all = std::max(all, neighbour->damping * other.value);
     } else {
@@ -701,115 +706,17 @@ void SkinTracker::Frame::look_again(const TrackingScratch::Block& block, Asked a
 
 SkinProbe SkinTracker::Frame::probe(const TrackingScratch::Block& block, std::size_t i,
                                     const Vec3f& at) const {
-  return t_.unions_only_ ? probe_with<true>(block, i, at) : probe_with<false>(block, i, at);
-}
-
-template <bool kUnions>
-SkinProbe SkinTracker::Frame::probe_with(const TrackingScratch::Block& block, std::size_t i,
-                                         const Vec3f& at) const {
-  const std::uint16_t own = t_.own_[i];
-  std::array<FieldSample, kUnions ? 1 : CompositionTree::kMostLeaves> samples;
-  Probe result;
-  if (s_.posed[own].usable) result.own = tables_.own_sample(i, at);
+  std::array<FieldSample, CompositionTree::kMostLeaves> samples;
+  Probe result =
+      tables_.meet_fields({block.fields.data(), block.field_count}, t_.unions_only_, i, at, samples);
   result.all = result.own;
-  const FieldNeighbour* const first = t_.neighbours_.entries.data();
-  const FieldNeighbour* neighbour = first + t_.neighbours_.starts[i];
-  const FieldNeighbour* const last = first + t_.neighbours_.starts[i + 1];
-  for (std::uint64_t left = s_.present[i]; left != 0; left &= left - 1) {
-    const auto k = static_cast<std::size_t>(std::countr_zero(left));
-    const std::uint16_t field = block.fields[k];
-    FieldSample other = field == own ? result.own : tables_.sample(i, field, at);
-    if (field != own && other.value > 0) {
-      while (neighbour != last && neighbour->field < field) ++neighbour;
-      const bool is_neighbour = neighbour != last && neighbour->field == field;
-      Contact contact;
-      if (t_.are_one_palm(own, field)) {
-        other = {};
-      } else if (is_neighbour) {
-        contact = meet_neighbour(i, static_cast<std::uint32_t>(neighbour - first), result.own, other, at);
-        other.value *= neighbour->damping, other.gradient *= neighbour->damping;
-      } else {
-        contact.apart = result.own.value - other.value;
-        result.stranger = std::max(result.stranger, other.value);
-        const float gap = tables_.stranger_gap(own, field);
-        if (!kUnions || other.value > result.own.value - gap) {
-          contact.meets = tables_.faced(i, field);
-          other.value *= contact.meets, other.gradient *= contact.meets;
-        }
-        contact.side = result.own.value - other.value - gap;
-        contact.back = result.own.gradient - other.gradient;
-        contact.rival = other.gradient;
-      }
-      if (contact.apart < gap_ + kLoose) {
-        const float pressed = contact.meets * (1 - smooth_step(kTight, kLoose, contact.apart - gap_));
-        if (pressed > result.pressed) result.pressed = pressed, result.off = contact.back;
-      }
-      if (contact.side < result.nearest.side) result.nearest = contact;
-    }
-    if constexpr (kUnions) {
-      if (other.value > result.all.value) result.all = other;
-    } else {
-      samples[k] = other;
-    }
+  if (block.field_count == 0) return result;
+  for (std::size_t k = 0; k + 1 < block.field_count; ++k) {
+    const CompositionTree::Step& step = block.steps[k];
+    samples[step.target] = combine(*step.operation, samples[step.target], samples[step.other]);
   }
-  if constexpr (!kUnions) {
-    if (block.field_count == 0) return result;
-    if (!t_.palm_shares_[i].empty())
-      for (std::size_t k = 0; k < block.field_count; ++k)
-        if (block.fields[k] == own) samples[k] = result.own;
-    for (std::size_t k = 0; k + 1 < block.field_count; ++k) {
-      const CompositionTree::Step& step = block.steps[k];
-      samples[step.target] = combine(*step.operation, samples[step.target], samples[step.other]);
-    }
-    result.all = samples[0];
-  }
+  result.all = samples[0];
   return result;
-}
-
-SkinContact SkinTracker::Frame::meet_neighbour(std::size_t i, std::uint32_t entry, const FieldSample& own,
-                                               const FieldSample& other, const Vec3f& at) const {
-  const FieldNeighbour& neighbour = t_.neighbours_.entries[entry];
-  Contact contact;
-  contact.rival = neighbour.damping * other.gradient;
-  contact.back = own.gradient - contact.rival;
-  contact.side = contact.apart = own.value - other.value;
-  if (contact.side > kClear) return contact;
-  float slides = tables_.slides_over(i, entry);
-  contact.meets = 1 - slides;
-  float rest_side = neighbour.rest_side;
-  float gap = gap_;
-  if (neighbour.joint >= 0) {
-    const auto joint = static_cast<std::size_t>(neighbour.joint);
-    const float joint_radius = s_.joint_radius[joint];
-    const Vec3f from_joint = at - s_.joints[joint];
-    contact.apart -= neighbour.joint_bias * joint_bias_share(from_joint.norm(), joint_radius);
-    const FoldPlane& plane = s_.planes[joint];
-    // Of a coarse mesh a fold has too few vertices to be flat.
-    contact.firm = t_.fineness_[i] * plane.share(from_joint, joint_radius);
-    if (contact.firm > 0) {
-      const float plane_side = neighbour.plane_sign * plane.side(from_joint, joint_radius);
-      contact.apart += contact.firm * (plane_side - contact.apart);
-      contact.back +=
-          contact.firm * (neighbour.plane_sign * plane.side_gradient(joint_radius) - contact.back);
-      rest_side += contact.firm * (neighbour.rest_plane_side - rest_side);
-      const float edges = std::min(t_.edge_[i] / t_.neighbours_.joint_radius[joint], kCoarsest);
-      gap = std::max(gap + contact.firm * (kFlat + kPlaneGap * edges * edges), 0.0f);
-      // In there all skin faces what it meets.
-      slides *= 1 - contact.firm;
-      contact.meets = 1 - slides;
-    }
-  }
-  const float cosine = gradient_cosine(own.gradient, other.gradient);
-  const float shift =
-      kShift + kShiftAlong * neighbour.nearness * smooth_step(kShiftsFrom, kShiftsWholly, cosine);
-  float allowed = std::min(rest_side - shift, gap);
-  const float folds = std::max(0.0f, opposition(cosine) - neighbour.rest_opposition);
-  allowed += folds * (gap - allowed);
-  // What overlaps at rest may overlap as much where it slides. Cubed: skin that just begins to turn away
-  // still meets it.
-  contact.side =
-      contact.apart - (allowed > 0 ? 1 - slides : 1.0f) * allowed + slides * slides * slides * Contact::kNone;
-  return contact;
 }
 
 bool SkinTracker::Frame::past_bone(std::size_t i, const Probe& p) const {

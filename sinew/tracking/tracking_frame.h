@@ -33,8 +33,9 @@ class SkinTracker::Frame {
   /// Whether all that a vertex has to do with is as at rest, moved as one: it stays where it is.
   bool is_as_at_rest(const TrackingScratch::Block& block, std::size_t i) const;
 
-  /// Finds the value that a vertex is to go to, from where a geometric skin puts it (`start`).
-  void aim(std::size_t i, const TrackingScratch::Block& block) const;
+  /// Finds the values that vertices are to go to, from where a geometric skin puts them (`start`), and what
+  /// is present where they are now.
+  void aim(std::size_t b) const;
 
   /// Brings active vertices to their own side, then up to `times` steps towards their iso-value, or straight
   /// to the contact that is in the way; `normals` are those of the surfaces that they end on, zero where no
@@ -150,14 +151,8 @@ class SkinTracker::Frame {
   /// Adds those at a point to what is present at a vertex.
   void add_present(const TrackingScratch::Block& block, std::size_t i, const Vec3f& at) const;
 
+  /// The fields at a point as a vertex sees them, composed by the operators of the tree.
   Probe probe(const TrackingScratch::Block& block, std::size_t i, const Vec3f& at) const;
-
-  template <bool kUnions>
-  Probe probe_with(const TrackingScratch::Block& block, std::size_t i, const Vec3f& at) const;
-
-  /// The contact with the field of a neighbour's entry, which the vertex has to do with at rest.
-  Contact meet_neighbour(std::size_t i, std::uint32_t entry, const FieldSample& own, const FieldSample& other,
-                         const Vec3f& at) const;
 
   /// How far skin is inside of flesh: 0 on the outside, 1 in a fold.
   float sunk(std::size_t i, const Probe& p) const;

@@ -98,19 +98,21 @@ void SkinTracker::Frame::list_turned_blocks() const {
 
 void SkinTracker::Frame::find_tangled(std::size_t b) const {
   const std::size_t begin = b * kBlock;
-  // Triangles may be flipped beside skin that has moved, or where the two heaviest joints of a vertex have
-  // turned against each other.
+  // Bits of the block's vertices. Triangles may be flipped beside skin that has moved, or where the two
+  // heaviest joints of a vertex have turned against each other.
+  std::uint64_t suspects = s_.bent[b], tangled = 0;
   const auto is_stirred = [&](std::uint32_t i) { return i < t_.tracked_ && bit_of(s_.stirred, i); };
-  std::uint64_t tangled = 0;
+  const auto bit_in_block = [&](std::uint32_t i) {
+    const std::size_t place = i - begin;  // huge for those before it
+    return place < kBlock && i < t_.tracked_ ? std::uint64_t{1} << place : std::uint64_t{0};
+  };
   for (const Triangle& t : t_.block_triangles(b)) {
     const bool stirs[3] = {is_stirred(t[0]), is_stirred(t[1]), is_stirred(t[2])};
-    std::uint64_t corners = 0;
-    for (std::size_t c = 0; c < 3; ++c) {
-      const std::size_t place = t[c] - begin;  // huge for those before it
-      if (place < kBlock && t[c] < t_.tracked_ &&
-          ((s_.bent[b] >> place & 1) != 0 || stirs[(c + 1) % 3] || stirs[(c + 2) % 3]))
-        corners |= std::uint64_t{1} << place;
-    }
+    for (std::size_t c = 0; c < 3; ++c)
+      if (stirs[(c + 1) % 3] || stirs[(c + 2) % 3]) suspects |= bit_in_block(t[c]);
+  }
+  for (const Triangle& t : t_.block_triangles(b)) {
+    const std::uint64_t corners = suspects & (bit_in_block(t[0]) | bit_in_block(t[1]) | bit_in_block(t[2]));
     if ((corners & ~tangled) != 0 && is_thin(t)) tangled |= corners;
   }
   for (; tangled != 0; tangled &= tangled - 1) {

@@ -51,7 +51,7 @@ constexpr double kShrunk = 0.9;
 constexpr double kDrawn = 0.3;
 constexpr double kSmoothed = 0.1;
 constexpr int kReturnSteps = 12;
-constexpr double kAcross = 1e-3;
+constexpr double kAcross = 2e-4;
 constexpr int kHalvings = 5;
 constexpr int kRestraints = 2;
 constexpr double kClear = 0.35;
@@ -1019,34 +1019,28 @@ class Tracking {
 
   /// How much is left of a triangle's area, negative when it is flipped: <c, n> / (|c| s² A), n the
   /// triangle's normal with its double area, A that at rest, c the normal of the rest's edges carried by a
-  /// blend of turns, s the scale; both those of the first corner or the mean of all three. A mean that has
-  /// shrunk is made a rotation.
-  double area_left(std::size_t v, std::size_t a, std::size_t b, bool by_corners) const {
+  /// blend of turns, s the scale; both means of all three corners'. One that has shrunk is made a rotation if
+  /// that is asked for.
+  double area_left(std::size_t v, std::size_t a, std::size_t b, bool by_rotation) const {
     const Vec3d normal = (skin_[a].now - skin_[v].now).cross(skin_[b].now - skin_[v].now);
-    Mat3d turn =
-        by_corners ? Mat3d((blended_turn(v) + blended_turn(a) + blended_turn(b)) / 3) : blended_turn(v);
-    const double scale =
-        by_corners ? (blended_scale(v) + blended_scale(a) + blended_scale(b)) / 3 : blended_scale(v);
-    if (by_corners && is_shrunk(turn, scale)) turn = nearest_rotation(turn);
+    Mat3d turn = (blended_turn(v) + blended_turn(a) + blended_turn(b)) / 3;
+    const double scale = (blended_scale(v) + blended_scale(a) + blended_scale(b)) / 3;
+    if (by_rotation && is_shrunk(turn, scale)) turn = nearest_rotation(turn);
     const Vec3d to_a = task_.rest[a] - task_.rest[v], to_b = task_.rest[b] - task_.rest[v];
     const Vec3d carried = (turn * to_a).cross(turn * to_b);
     const double size = carried.norm() * scale * scale * to_a.cross(to_b).norm();
     return size > 0 ? normal.dot(carried) / size : 1;
   }
 
-  double smallest_area(std::size_t v, bool by_corners) const {
-    const std::vector<std::size_t>& ring = rest_[v].ring;
-    double least = 1;
-    for (std::size_t k = 0; k < ring.size(); ++k)
-      least = std::min(least, area_left(v, ring[k], ring[(k + 1) % ring.size()], by_corners));
-    return least;
-  }
-
-  /// Below kThinTriangle by the mean of the corners' turns, and not above kSurelyOpen by the vertex's own.
+  /// Below kThinTriangle by the mean of the corners' turns, and below kSurelyOpen by that mean as it is, shrunk
+  /// or not.
   bool is_flipped(std::size_t v) const {
-    const bool doubtful =
-        is_shrunk(blended_turn(v), blended_scale(v)) || !(smallest_area(v, false) > kSurelyOpen);
-    return doubtful && smallest_area(v, true) < kThinTriangle;
+    const std::vector<std::size_t>& ring = rest_[v].ring;
+    for (std::size_t k = 0; k < ring.size(); ++k) {
+      const std::size_t a = ring[k], b = ring[(k + 1) % ring.size()];
+      if (area_left(v, a, b, false) < kSurelyOpen && area_left(v, a, b, true) < kThinTriangle) return true;
+    }
+    return false;
   }
 
   /// Mean over the triangles round the vertex of share × (c + R (p − q) − v): c the triangle's centre, q that
