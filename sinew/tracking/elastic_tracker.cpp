@@ -152,9 +152,7 @@ class ElasticTracker::Step {
     for (std::size_t i = begin; i < end; ++i) blend(i);
   }
 
-  void aim(std::size_t b) const {
-    frame_.aim(b);
-  }
+  void aim(std::size_t b) const { frame_.aim(b); }
 
   /// ½ Σ_j w_ij (R_i + R_j)(p_i − p_j)
   void find_goal(std::size_t b) const {

@@ -58,7 +58,8 @@ float ProbeTables::slides_over(std::size_t i, std::uint32_t e) const {
   const float facing = lengths > 0 ? out[i].dot(way) / lengths : 0.0f;
   float result = neighbour.nearness * (1 - smooth_step(meeting::kFacesAway, meeting::kFaces, facing));
   if (neighbour.nearness < 1)
-    result = std::max(result, (1 - neighbour.nearness) * (1 - faced(i, neighbour.field, neighbour.rest_near)));
+    result =
+        std::max(result, (1 - neighbour.nearness) * (1 - faced(i, neighbour.field, neighbour.rest_near)));
   return slides[e] = result;
 }
 

@@ -316,7 +316,7 @@ struct Contacts {
 };
 
 HWY_INLINE Contacts choose(M yes, const Contacts& a, const Contacts& b) {
-  return {choose(yes, a.side, b.side), choose(yes, a.firm, b.firm),   choose(yes, a.back, b.back),
+  return {choose(yes, a.side, b.side),   choose(yes, a.firm, b.firm),   choose(yes, a.back, b.back),
           choose(yes, a.rival, b.rival), choose(yes, a.apart, b.apart), choose(yes, a.meets, b.meets)};
 }
 
@@ -348,8 +348,9 @@ HWY_INLINE V slides_over(const ProbeTables& t, std::size_t field, const Neighbou
     const Vec3f along = t.segments[k][1] - t.segments[k][0];
     const float length = along.squaredNorm();
     const V3 from = sub(bone, set(t.segments[k][0]));
-    const V place = length > 0 ? hn::Min(set(1), hn::Max(set(0), hn::Mul(dot(from, set(along)), set(1 / length))))
-                               : set(0);
+    const V place = length > 0
+                        ? hn::Min(set(1), hn::Max(set(0), hn::Mul(dot(from, set(along)), set(1 / length))))
+                        : set(0);
     const V3 to = sub(scaled(place, set(along)), from);
     const V squares = dot(to, to);
     const M nearer = hn::Lt(squares, least);
@@ -550,12 +551,11 @@ void probe_chunk(const ProbeTables& t, std::span<const std::uint16_t> fields, As
   }
 
   HWY_ALIGN float rows[23][kMost];
-  const V* const values[] = {&mine.value,      &mine.gradient.x,  &mine.gradient.y, &mine.gradient.z,
-                             &all.value,       &all.gradient.x,   &all.gradient.y,  &all.gradient.z,
-                             &nearest.side,    &nearest.firm,     &nearest.back.x,  &nearest.back.y,
-                             &nearest.back.z,  &nearest.rival.x,  &nearest.rival.y, &nearest.rival.z,
-                             &stranger,        &nearest.apart,    &nearest.meets,   &pressed,
-                             &off.x,           &off.y,            &off.z};
+  const V* const values[] = {
+      &mine.value,     &mine.gradient.x, &mine.gradient.y, &mine.gradient.z, &all.value,      &all.gradient.x,
+      &all.gradient.y, &all.gradient.z,  &nearest.side,    &nearest.firm,    &nearest.back.x, &nearest.back.y,
+      &nearest.back.z, &nearest.rival.x, &nearest.rival.y, &nearest.rival.z, &stranger,       &nearest.apart,
+      &nearest.meets,  &pressed,         &off.x,           &off.y,           &off.z};
   const std::size_t row_count = finds == Finds::pressure ? 23 : 17;
   for (std::size_t r = 0; r < row_count; ++r) hn::Store(*values[r], D(), rows[r]);
   for (std::size_t lane = 0; lane < chunk.count; ++lane) {

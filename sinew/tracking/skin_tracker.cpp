@@ -208,8 +208,8 @@ SkinTracker::SkinTracker(const MeshView& rest, std::span<const std::int32_t> own
     const auto joints = weights_.row_joints(i);
     std::uint32_t pair = 0;
     if (joints.size() >= 2) {
-      const auto [at, is_new] = pair_numbers.try_emplace({joints[0], joints[1]},
-                                                         static_cast<std::uint32_t>(turn_pairs_.size()));
+      const auto [at, is_new] =
+          pair_numbers.try_emplace({joints[0], joints[1]}, static_cast<std::uint32_t>(turn_pairs_.size()));
       if (is_new) turn_pairs_.push_back({joints[0], joints[1]});
       pair = at->second;
     }

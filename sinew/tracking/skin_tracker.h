@@ -65,19 +65,19 @@ struct TrackingScratch {
   std::vector<JointTwist> twists;           ///< per joint of the set
   std::vector<TwistTurn> seen;              ///< per entry of the twist shares
   std::vector<std::uint8_t> turned;         ///< 1: a vertex sees some field turned
-  std::vector<std::uint16_t> motion;  ///< per field, the first one that moves as it does
-  std::vector<std::uint8_t> at_rest;  ///< per group of fields, 1: all of them move alike
+  std::vector<std::uint16_t> motion;        ///< per field, the first one that moves as it does
+  std::vector<std::uint8_t> at_rest;        ///< per group of fields, 1: all of them move alike
   std::vector<Block> blocks;
   std::vector<std::uint32_t> work;             ///< active vertices, block by block
   std::vector<std::array<Vec3f, 2>> segments;  ///< all fields' bones
   std::vector<Vec3f> start, now, next, gradient, inwards;
   std::vector<Vec3f> out, bone;               ///< outward normal and nearest point of the own bone
   std::vector<std::uint8_t> warm, next_warm;  ///< per block, 1: some vertex has a beta
-  std::vector<Vec3f> carried;            ///< per ring entry, its triangle's carried normal over its square
-  std::vector<Vec3f> corner;             ///< likewise, from its centre to the vertex, once it is asked for
-  std::vector<std::uint8_t> is_carried;  ///< 1: those of its ring are known
-  std::vector<std::uint64_t> stirred;    ///< per block, bits of the vertices that tracking has moved
-  std::vector<std::uint64_t> bent;       ///< likewise, of those whose joints have turned
+  std::vector<Vec3f> carried;             ///< per ring entry, its triangle's carried normal over its square
+  std::vector<Vec3f> corner;              ///< likewise, from its centre to the vertex, once it is asked for
+  std::vector<std::uint8_t> is_carried;   ///< 1: those of its ring are known
+  std::vector<std::uint64_t> stirred;     ///< per block, bits of the vertices that tracking has moved
+  std::vector<std::uint64_t> bent;        ///< likewise, of those whose joints have turned
   std::vector<std::uint8_t> pair_turned;  ///< per pair of joints that move the same skin most
   /// What its joints do to a vertex: the blend of their turns, which shrinks, and of their sizes.
   struct VertexTurn {
@@ -212,7 +212,7 @@ class SkinTracker {
   PalmShares palm_shares_;
   std::vector<Vec3f> child_bones_;  // per joint of the set, at rest
   SkinWeights weights_;
-  std::size_t turn_count_ = 0;      // transforms of a frame
+  std::size_t turn_count_ = 0;  // transforms of a frame
   // Transforms that move the same skin most, and per vertex which two; the first pair is twice the same.
   std::vector<std::array<std::uint32_t, 2>> turn_pairs_{{0, 0}};
   std::vector<std::uint32_t> turn_pair_;

@@ -28,9 +28,9 @@ constexpr float kReturnBudget = 2;       // of the way back, in ways that the ow
 constexpr float kDeepContact = 0.15f;    // field value across a contact from which on it is smoothed wholly
 constexpr float kHeld = 0.07f;           // the same from which on it stays at the contact
 constexpr float kKeptBulge = 0.5f;       // share of a vertex's height over its ring that smoothing keeps
-constexpr float kDeepest = 0.9f;   // own field up to which a vertex is brought back: a bone is at 1
-constexpr float kSmoothed = 0.1f;  // beta from which on the last projection leaves the iso-value alone
-constexpr float kRoomy = 0.2f;     // from which on there is room for it to swell
+constexpr float kDeepest = 0.9f;         // own field up to which a vertex is brought back: a bone is at 1
+constexpr float kSmoothed = 0.1f;        // beta from which on the last projection leaves the iso-value alone
+constexpr float kRoomy = 0.2f;           // from which on there is room for it to swell
 // Cosine of two parts' gradients up to which skin may be between them, and from which on it is beside both.
 constexpr float kBetween = 0.4f;
 constexpr float kBeside = 0.85f;
@@ -362,8 +362,8 @@ void SkinTracker::Frame::settle(std::size_t b, int times, std::span<Vec3f> norma
 }
 
 float SkinTracker::Frame::between(const Probe& p) const {
-  return std::max(
-      p.nearest.firm, 1 - smooth_step(kBetween, kBeside, gradient_cosine(p.own.gradient, p.nearest.rival)));
+  return std::max(p.nearest.firm,
+                  1 - smooth_step(kBetween, kBeside, gradient_cosine(p.own.gradient, p.nearest.rival)));
 }
 
 float SkinTracker::Frame::sunk(std::size_t i, const Probe& p) const {

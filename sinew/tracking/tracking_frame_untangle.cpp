@@ -16,7 +16,7 @@ namespace {
 
 constexpr float kThinTriangle = 0.3f;  // area over that at rest below which a triangle is nearly flipped
 constexpr float kSurelyOpen = 0.7f;    // from which on it is not
-constexpr float kShrunk = 0.9f;        // size of a blend of turns, of theirs, up to which it is made a rotation
+constexpr float kShrunk = 0.9f;    // size of a blend of turns, of theirs, up to which it is made a rotation
 constexpr float kDrawn = 0.3f;     // share of the way to the ring's mean that a tangled vertex goes at first
 constexpr float kSettled = 0.01f;  // a way so short, in edges, is not worth another sweep
 constexpr float kTurned = 0.8f;    // trace of a turn by 45 degrees, in thirds: from there on it may be

@@ -20,7 +20,7 @@ namespace sinew {
 struct JointTwist {
   Vec3f place = Vec3f::Zero();  ///< of the joint
   Vec3f axis = Vec3f::Zero();   ///< of unit length
-  float half_cosine = 1;        ///< of half of the angle, not negative: the shorter way, as dual quaternions go
+  float half_cosine = 1;  ///< of half of the angle, not negative: the shorter way, as dual quaternions go
   float half_sine = 0;
   float share = 0;  ///< 1 where the turn is a twist of the child's bone; 0 where it is a bend, or small
 
@@ -42,8 +42,8 @@ JointTwist joint_twist(const Eigen::Matrix3f& parent, const Eigen::Matrix3f& chi
 struct TwistShare {
   std::uint16_t field = 0;
   std::uint16_t joint = 0;
-  float follows = 0;   ///< share of the joint's turn that the vertex takes part in: its weight below the joint
-  float nearness = 1;  ///< of the field: what is no neighbour at rest is seen where it is
+  float follows = 0;  ///< share of the joint's turn that the vertex takes part in: its weight below the joint
+  float nearness = 1;    ///< of the field: what is no neighbour at rest is seen where it is
   bool carried = false;  ///< whether the joint carries the field
 };
 

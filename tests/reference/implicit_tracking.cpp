@@ -825,8 +825,9 @@ class Tracking {
   ///   d = b + max(0, |∇f_own| − n·b) n,  n = ∇f_own / |∇f_own|,
   ///
   /// b the contact's way back, with as much towards the own bone as the own field has at least, each as long
-  /// as the side, from kAcross on, over its slope along d (half of |∇f_own| at least). All of them together are not longer than
-  /// kReturnBudget ways of the own field alone. Stops at the bone. Ends at the best place on the way.
+  /// as the side, from kAcross on, over its slope along d (half of |∇f_own| at least). All of them together
+  /// are not longer than kReturnBudget ways of the own field alone. Stops at the bone. Ends at the best place
+  /// on the way.
   void bring_back(std::size_t v, Probe& p) {
     Vec3d& x = skin_[v].now;
     const double longest = kLongestReturn * fields_.fields[rest_[v].own].radius;
@@ -1032,8 +1033,8 @@ class Tracking {
     return size > 0 ? normal.dot(carried) / size : 1;
   }
 
-  /// Below kThinTriangle by the mean of the corners' turns, and below kSurelyOpen by that mean as it is, shrunk
-  /// or not.
+  /// Below kThinTriangle by the mean of the corners' turns, and below kSurelyOpen by that mean as it is,
+  /// shrunk or not.
   bool is_flipped(std::size_t v) const {
     const std::vector<std::size_t>& ring = rest_[v].ring;
     for (std::size_t k = 0; k < ring.size(); ++k) {
