@@ -203,8 +203,40 @@ SkinTracker::SkinTracker(const MeshView& rest, std::span<const std::int32_t> own
     weights_.values.insert(weights_.values.end(), values.begin(), values.end());
     weights_.starts.push_back(static_cast<std::uint32_t>(weights_.joints.size()));
   }
-  std::map<std::array<std::uint32_t, 2>, std::uint32_t> pair_numbers;
+  find_turn_pairs();
+  mean_values_ = mean_value_rings(positions, rings_, across);
+  describe_blocks(triangles);
   for (std::size_t i = 0; i < count; ++i) {
+    Vec3f mean = Vec3f::Zero();
+    for (std::size_t k = 0; k < rings_[i].size(); ++k)
+      mean += mean_values_.values[rings_.starts[i] + k] * positions[rings_[i][k]];
+    rest_height_.push_back(mean_values_.valid[i] ? Vec3f(positions[i] - mean) : Vec3f(Vec3f::Zero()));
+    float sum = 0;
+    for (const std::uint32_t n : rings_[i]) sum += (positions[n] - positions[i]).norm();
+    edge_.push_back(rings_[i].empty() ? 0.0f : sum / static_cast<float>(rings_[i].size()));
+    const bool loose = i >= tracked_ || !(edge_[i] > 0);
+    const float edges = loose ? kFine : static_cast<float>(fields_->fields[own_[i]].radius) / edge_[i];
+    fineness_.push_back(std::min(edges * edges / (kFine * kFine), 1.0f));
+    trust_.push_back(smooth_step(kTooCoarse, kCoarse, edges));
+  }
+  skin_edge_.assign(field_count, 0);
+  std::vector<float> skin_vertices(field_count, 0);
+  for (std::size_t i = 0; i < tracked_; ++i) skin_edge_[own_[i]] += edge_[i], ++skin_vertices[own_[i]];
+  for (std::size_t f = 0; f < field_count; ++f) skin_edge_[f] /= std::max(skin_vertices[f], 1.0f);
+  for (const BoneField& field : fields_->fields) {
+    rest_center_.push_back(middle_of(field));
+    radius_.push_back(static_cast<float>(field.radius));
+    for (const BoneSegment& segment : field.segments)
+      rest_segments_.push_back({segment.head.cast<float>(), segment.tail.cast<float>()});
+    segment_starts_.push_back(static_cast<std::uint32_t>(rest_segments_.size()));
+  }
+  find_field_groups();
+  find_rest(posed_at_rest);
+}
+
+void SkinTracker::find_turn_pairs() {
+  std::map<std::array<std::uint32_t, 2>, std::uint32_t> pair_numbers;
+  for (std::size_t i = 0; i < weights_.rows(); ++i) {
     const auto joints = weights_.row_joints(i);
     std::uint32_t pair = 0;
     if (joints.size() >= 2) {
@@ -215,7 +247,9 @@ SkinTracker::SkinTracker(const MeshView& rest, std::span<const std::int32_t> own
     }
     turn_pair_.push_back(pair);
   }
-  mean_values_ = mean_value_rings(positions, rings_, across);
+}
+
+void SkinTracker::describe_blocks(std::span<const Triangle> triangles) {
   std::vector<std::vector<Triangle>> of_block((tracked_ + kBlock - 1) / kBlock);
   for (const Triangle& t : triangles) {
     std::size_t before[2] = {of_block.size(), of_block.size()};
@@ -243,59 +277,42 @@ SkinTracker::SkinTracker(const MeshView& rest, std::span<const std::int32_t> own
     twist_joints_.insert(twist_joints_.end(), twisting.begin(), twisting.end());
     twist_joint_starts_.push_back(static_cast<std::uint32_t>(twist_joints_.size()));
   }
-  for (std::size_t i = 0; i < count; ++i) {
-    Vec3f mean = Vec3f::Zero();
-    for (std::size_t k = 0; k < rings_[i].size(); ++k)
-      mean += mean_values_.values[rings_.starts[i] + k] * positions[rings_[i][k]];
-    rest_height_.push_back(mean_values_.valid[i] ? Vec3f(positions[i] - mean) : Vec3f(Vec3f::Zero()));
-    float sum = 0;
-    for (const std::uint32_t n : rings_[i]) sum += (positions[n] - positions[i]).norm();
-    edge_.push_back(rings_[i].empty() ? 0.0f : sum / static_cast<float>(rings_[i].size()));
-    const bool loose = i >= tracked_ || !(edge_[i] > 0);
-    const float edges = loose ? kFine : static_cast<float>(fields_->fields[own_[i]].radius) / edge_[i];
-    fineness_.push_back(std::min(edges * edges / (kFine * kFine), 1.0f));
-    trust_.push_back(smooth_step(kTooCoarse, kCoarse, edges));
-  }
-  skin_edge_.assign(field_count, 0);
-  std::vector<float> skin_vertices(field_count, 0);
-  for (std::size_t i = 0; i < tracked_; ++i) skin_edge_[own_[i]] += edge_[i], ++skin_vertices[own_[i]];
-  for (std::size_t f = 0; f < field_count; ++f) skin_edge_[f] /= std::max(skin_vertices[f], 1.0f);
-  for (const BoneField& field : fields_->fields) {
-    rest_center_.push_back(middle_of(field));
-    radius_.push_back(static_cast<float>(field.radius));
-    for (const BoneSegment& segment : field.segments)
-      rest_segments_.push_back({segment.head.cast<float>(), segment.tail.cast<float>()});
-    segment_starts_.push_back(static_cast<std::uint32_t>(rest_segments_.size()));
-  }
-  TrackingScratch at_rest;
-  at_rest.posed.resize(field_count);
-  const ProbeTables tables = probe_tables(at_rest);
-  parallel_blocks(tracked_, 256, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i)
-      for (std::uint32_t e = neighbours_.starts[i]; e < neighbours_.starts[i + 1]; ++e)
-        neighbours_.entries[e].rest_near = tables.rest_nearness(i, neighbours_.entries[e].field);
-  });
-  std::map<std::vector<std::uint16_t>, std::uint32_t> group_numbers;
+}
+
+void SkinTracker::find_field_groups() {
+  std::map<std::vector<std::uint16_t>, std::uint32_t> numbers;
   for (std::size_t i = 0; i < tracked_; ++i) {
     std::vector<std::uint16_t> group{own_[i]};
     for (const FieldNeighbour& n : neighbours_[i]) group.push_back(n.field);
     for (const PalmShare& share : palm_shares_[i]) group.push_back(share.field);
     std::sort(group.begin(), group.end());
     group.erase(std::unique(group.begin(), group.end()), group.end());
-    const auto [at, is_new] =
-        group_numbers.try_emplace(group, static_cast<std::uint32_t>(field_groups_.size()));
+    // Vertices side by side mostly have the same.
+    if (i > 0 && field_groups_[field_group_.back()] == group) {
+      field_group_.push_back(field_group_.back());
+      continue;
+    }
+    const auto [at, is_new] = numbers.try_emplace(group, static_cast<std::uint32_t>(field_groups_.size()));
     if (is_new) field_groups_.push_back(group);
     field_group_.push_back(at->second);
   }
-  // How free the skin is at rest, as a frame finds it.
-  at_rest = make_scratch();
-  pose(posed_at_rest, at_rest);
-  at_rest.now = at_rest.start = rest_;
-  const Frame frame(*this, at_rest);
-  parallel_blocks(at_rest.blocks.size(), 4, [&](std::size_t begin, std::size_t end) {
+}
+
+void SkinTracker::find_rest(std::span<const Affine3d> posed_at_rest) {
+  TrackingScratch s = make_scratch();
+  pose(posed_at_rest, s);
+  const ProbeTables tables = probe_tables(s);
+  parallel_blocks(tracked_, 256, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i)
+      for (std::uint32_t e = neighbours_.starts[i]; e < neighbours_.starts[i + 1]; ++e)
+        neighbours_.entries[e].rest_near = tables.rest_nearness(i, neighbours_.entries[e].field);
+  });
+  s.now = s.start = rest_;
+  const Frame frame(*this, s);
+  parallel_blocks(s.blocks.size(), 4, [&](std::size_t begin, std::size_t end) {
     for (std::size_t b = begin; b < end; ++b) frame.start(b, 0);
   });
-  rest_free_ = at_rest.free;
+  rest_free_ = s.free;
 }
 
 std::vector<float> SkinTracker::iso() const {

@@ -159,6 +159,16 @@ class SkinTracker {
 
   void leave_room(std::span<const Vec3f> positions, TrackingScratch& scratch, std::span<float> room,
                   bool bones_have_moved) const;
+  // Set-up, in this order.
+  /// Finds the pairs of transforms that move the same skin most.
+  void find_turn_pairs();
+  /// Lists what blocks have to do with: triangles, blocks, joints that twist.
+  void describe_blocks(std::span<const Triangle> triangles);
+  /// Finds the groups of fields that vertices have to do with at rest.
+  void find_field_groups();
+  /// Finds which fields are near at rest, and how free skin is then, as a frame finds it.
+  void find_rest(std::span<const Affine3d> posed_at_rest);
+
   /// Finds which fields move alike, and so which vertices have to do with such as do only.
   void find_motions(TrackingScratch& scratch) const;
   /// Puts fields, bones and joints where the transforms carry them.

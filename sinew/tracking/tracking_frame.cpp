@@ -673,11 +673,6 @@ std::uint64_t SkinTracker::Frame::present_fields(const TrackingScratch::Block& b
   return present;
 }
 
-void SkinTracker::Frame::add_present(const TrackingScratch::Block& block, std::size_t i,
-                                     const Vec3f& at) const {
-  s_.present[i] = present_fields(block, i, at, s_.present[i]);
-}
-
 void SkinTracker::Frame::probe(const TrackingScratch::Block& block, Asked asked, Batch& batch) const {
   if (t_.unions_only_) {
     probe_lanes(tables_, {block.fields.data(), block.field_count}, asked, batch.finds(), batch.all_lanes(),

@@ -131,7 +131,7 @@ class SkinTracker::Frame {
   /// False where it is not, a contact may be in the way, or more steps are asked for: nothing is done.
   bool follow_plane(std::size_t i, int times) const;
 
-  float radius(std::size_t field) const { return static_cast<float>(t_.fields_->fields[field].radius); }
+  float radius(std::size_t field) const { return t_.radius_[field]; }
 
   void note(std::size_t i, const Probe& p) const;
 
@@ -148,8 +148,6 @@ class SkinTracker::Frame {
   /// again. Those `known` are not asked.
   std::uint64_t present_fields(const TrackingScratch::Block& block, std::size_t i, const Vec3f& at,
                                std::uint64_t known = 0) const;
-  /// Adds those at a point to what is present at a vertex.
-  void add_present(const TrackingScratch::Block& block, std::size_t i, const Vec3f& at) const;
 
   /// The fields at a point as a vertex sees them, composed by the operators of the tree.
   Probe probe(const TrackingScratch::Block& block, std::size_t i, const Vec3f& at) const;
