@@ -800,7 +800,7 @@ void SkinTracker::Frame::go(const TrackingScratch::Block& block, Batch& batch, W
     ends.add(i, s_.now[i] + ways.way[n]);
   }
   probe(block, is_far ? Asked::known_here : Asked::known, ends);
-  // Those that cannot go all the way, by places in `ways`, and between which shares of it they must stop.
+  // Those that cannot go all the way, by places in `ways`, and a share of it that is too much.
   std::array<std::uint8_t, kBlock> cut;
   std::array<float, kBlock> bad;
   std::size_t cut_count = 0;
@@ -826,10 +826,11 @@ void SkinTracker::Frame::go(const TrackingScratch::Block& block, Batch& batch, W
     probe(block, Asked::known, tried);
     for (std::size_t m = 0; m < cut_count; ++m) {
       const std::size_t n = cut[m];
-      float& end = good(ways.lane[n], tried[m]) ? ways.taken[n] : bad[n];
       const float half = (ways.taken[n] + bad[n]) / 2;
-      if (&end == &ways.taken[n]) ends[n] = tried[m];
-      end = half;
+      if (good(ways.lane[n], tried[m]))
+        ways.taken[n] = half, ends[n] = tried[m];
+      else
+        bad[n] = half;
     }
   }
   for (std::size_t m = 0; m < cut_count; ++m) {

@@ -23,6 +23,7 @@
 #include "tests/support/grid_tube.h"
 #include "tests/support/oval_limb.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/simd_targets.h"
 
 // Many probes at once against single ones.
 namespace sinew {
@@ -146,23 +147,28 @@ TEST(ProbeLanes, SayWhatSingleProbesSayInAFist) {
   ModelOptions options;
   options.vertices = test::kSanitized ? 2500 : 6000;
   const Scene scene = make_model("hand", options).scene;
-  TrackedSkin skin(scene, {}, fist(scene));
-  const Met met = compare(skin, "fist");
-  // It says nothing unless all of it was met.
-  EXPECT_GT(met.neighbours, met.lanes / 20);
-  EXPECT_GT(met.strangers, met.lanes / 20);
-  EXPECT_GT(met.across, met.lanes / 50);
-  EXPECT_GT(met.pressed, met.lanes / 50);
-  EXPECT_GT(met.planes, met.lanes / 50);
+  const std::vector<Affine3d> posed = fist(scene);
+  test::for_each_simd_target([&](const std::string& target) {
+    TrackedSkin skin(scene, {}, posed);
+    const Met met = compare(skin, "fist, " + target);
+    // It says nothing unless all of it was met.
+    EXPECT_GT(met.neighbours, met.lanes / 20) << target;
+    EXPECT_GT(met.strangers, met.lanes / 20) << target;
+    EXPECT_GT(met.across, met.lanes / 50) << target;
+    EXPECT_GT(met.pressed, met.lanes / 50) << target;
+    EXPECT_GT(met.planes, met.lanes / 50) << target;
+  });
 }
 
 TEST(ProbeLanes, SayWhatSingleProbesSayWhereBonesTwist) {
   const test::OvalLimb limb;
   const std::vector<Eigen::AngleAxisd> turns{Eigen::AngleAxisd(1.4, Vec3d::UnitX())};
-  TrackedSkin skin(limb.scene, {}, limb.posed(turns));
-  const Met met = compare(skin, "twist");
-  EXPECT_GT(met.turned, met.lanes / 5);
-  EXPECT_LT(met.turned, met.lanes);
+  test::for_each_simd_target([&](const std::string& target) {
+    TrackedSkin skin(limb.scene, {}, limb.posed(turns));
+    const Met met = compare(skin, "twist, " + target);
+    EXPECT_GT(met.turned, met.lanes / 5) << target;
+    EXPECT_LT(met.turned, met.lanes) << target;
+  });
 }
 
 TEST(ProbeLanes, SayWhatSingleProbesSayOfMuscles) {
