@@ -216,7 +216,7 @@ void JointFilling::find_freedom(const Patch& patch, std::span<const Eigen::Matri
     const float along = carried.dot(normal), squares = carried.squaredNorm();
     const float lengths = squares * std::max(normal.squaredNorm(), kThin * kThin * size * size * squares);
     // Nearly all are upright: without roots.
-    if (along > 0 && along * along >= kUpright * kUpright * lengths) continue;
+    if (along > 0 && lengths > 0 && along * along >= kUpright * kUpright * lengths) continue;
     const float upright = lengths > 0 ? smooth_step(kRolled, kUpright, along / std::sqrt(lengths)) : 0.0f;
     for (const std::uint32_t v : f) s.freedom[v] = std::min(s.freedom[v], upright);
   }

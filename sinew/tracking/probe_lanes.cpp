@@ -89,6 +89,7 @@ struct Samples {
 struct Chunk {
   std::size_t count = 0;
   std::uint32_t turned = 0;  // bits of those that see some field turned
+  std::uint32_t anew = 0;    // and of those that ask which fields there are
   std::uint32_t vertex[kMost];
   HWY_ALIGN float x[kMost], y[kMost], z[kMost];
   Vec3f low = Vec3f::Constant(std::numeric_limits<float>::max()), high = -low;  // of the points
@@ -362,7 +363,7 @@ HWY_INLINE V slides_over(const ProbeTables& t, std::size_t field, const Neighbou
   return hn::Max(slides, hn::Mul(strange, turned_away));
 }
 
-/// SkinTracker::Frame::meet_neighbour() for lanes that are not clear of the other field.
+/// ProbeTables::meet_neighbour() for lanes that are not clear of the other field.
 HWY_INLINE Contacts meet_neighbours(const ProbeTables& t, const Neighbours& n, const Samples& own,
                                     const Samples& other, const V3& at) {
   const V nearness = load(n.nearness);
@@ -451,21 +452,21 @@ void probe_chunk(const ProbeTables& t, std::span<const std::uint16_t> fields, As
     const std::size_t field = fields[k];
     const PosedField& posed = t.posed[field];
     const bool is_met = field != own && !t.are_one_palm(own, field);
-    if (!is_met && present[k] == everyone) continue;
-    if (asked == Asked::known && (!is_met || present[k] == 0)) continue;
+    const std::uint32_t asking = chunk.anew & ~present[k];
+    if (asking == 0 && (!is_met || present[k] == 0)) continue;
     // What is known stays so; nothing else is there.
     if (chunk.turned == 0 && !may_reach(posed, chunk.low, chunk.high)) continue;
     const GridPlaces places = places_in(posed, points_for(t, chunk, field));
     std::uint32_t here = bits_of(places.inside) & everyone;
-    if (asked != Asked::known && present[k] != everyone) {
-      std::uint32_t covers = here != 0 ? covered(posed, places) & everyone : 0;
+    if (asking != 0) {
+      std::uint32_t covers = (here & asking) != 0 ? covered(posed, places) : 0;
       if (posed.muscle_count != 0)
-        each_lane(everyone, [&](std::size_t lane) {
+        each_lane(asking, [&](std::size_t lane) {
           const std::uint32_t v = chunk.vertex[lane];
           const Vec3f x = chunk.at(lane);
           if (posed.covers(t.turned[v] ? t.seen_place(v, field, x) : x)) covers |= std::uint32_t{1} << lane;
         });
-      present[k] |= covers;
+      present[k] |= covers & asking;
     }
     if (posed.muscle_count != 0) here = everyone;
     here &= present[k];
@@ -572,7 +573,7 @@ void probe_chunk(const ProbeTables& t, std::span<const std::uint16_t> fields, As
     p.nearest.apart = rows[17][lane], p.nearest.meets = rows[18][lane];
     p.pressed = rows[19][lane], p.off = vector(20);
   }
-  if (asked == Asked::known) return;
+  if (chunk.anew == 0) return;
   std::uint64_t bits[kMost] = {};
   for (std::size_t k = 0; k < fields.size(); ++k)
     each_lane(present[k], [&](std::size_t lane) { bits[lane] |= std::uint64_t{1} << k; });
@@ -599,6 +600,8 @@ void probe_all(const ProbeTables& t, std::span<const std::uint16_t> fields, Aske
         chunk.x[to] = from.at.x(), chunk.y[to] = from.at.y(), chunk.z[to] = from.at.z();
         chunk.low = chunk.low.cwiseMin(from.at), chunk.high = chunk.high.cwiseMax(from.at);
         chunk.turned |= std::uint32_t{t.turned[from.vertex]} << to;
+        const bool anew = asked == Asked::here || (asked == Asked::known_here && from.anew);
+        chunk.anew |= std::uint32_t{anew} << to;
         results[to] = &probes[lane];
       }
       // What is not used is nowhere.

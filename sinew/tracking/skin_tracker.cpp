@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numbers>
 #include <set>
 
 #include <fmt/format.h>
@@ -313,6 +314,8 @@ void SkinTracker::find_rest(std::span<const Affine3d> posed_at_rest) {
     for (std::size_t b = begin; b < end; ++b) frame.start(b, 0);
   });
   rest_free_ = s.free;
+  for (std::size_t i = 0; i < tracked_; ++i)
+    if (s.state[i] != TrackMark::still) rest_free_[i] = -1;
 }
 
 std::vector<float> SkinTracker::iso() const {
@@ -327,6 +330,7 @@ TrackingScratch SkinTracker::make_scratch() const {
   s.posed.resize(field_count);
   s.transforms.resize(field_count);
   s.centers.resize(field_count);
+  s.posed_radius.resize(field_count);
   s.turns.resize(turn_count_);
   s.turn_sizes.resize(turn_count_);
   s.segments.resize(rest_segments_.size());
@@ -350,7 +354,8 @@ TrackingScratch SkinTracker::make_scratch() const {
   s.may_untangle.resize(s.blocks.size());
   s.swept_blocks.reserve(s.blocks.size());
   s.work.resize(tracked_);
-  for (std::vector<Vec3f>* vectors : {&s.start, &s.now, &s.next, &s.gradient, &s.inwards, &s.out, &s.bone})
+  for (std::vector<Vec3f>* vectors :
+       {&s.start, &s.now, &s.next, &s.gradient, &s.inwards, &s.out, &s.bone, &s.asked_at})
     vectors->assign(count, Vec3f::Zero());
   for (std::vector<float>* numbers : {&s.side, &s.held, &s.error, &s.target, &s.beta, &s.next_beta})
     numbers->assign(count, 0);
@@ -382,6 +387,8 @@ void SkinTracker::pose(std::span<const Affine3d> posed_from_rest, TrackingScratc
     s.turns[j] = posed_from_rest[j].linear().cast<float>();
     s.turn_sizes[j] = s.turns[j].norm();
   }
+  for (std::size_t f = 0; f < s.posed_radius.size(); ++f)
+    s.posed_radius[f] = radius_[f] * s.turn_sizes[fields_->transform[f]] / std::numbers::sqrt3_v<float>;
   for (std::size_t j = 0; j < s.joints.size(); ++j) {
     const FieldJoint& joint = fields_->joints[j];
     s.joints[j] = s.transforms[joint.child] * joint.place.cast<float>();
@@ -409,7 +416,8 @@ void SkinTracker::find_motions(TrackingScratch& s) const {
     const auto moves_alike = [&](std::size_t other) {
       const Vec3f apart = s.transforms[f] * rest_center_[f] - s.transforms[other] * rest_center_[f];
       const Eigen::Matrix3f turned = s.transforms[f].linear() - s.transforms[other].linear();
-      return apart.norm() + turned.norm() * radius_[f] < kAlike * std::min(radius_[f], radius_[other]);
+      return apart.norm() + turned.norm() * radius_[f] <
+             kAlike * std::min(s.posed_radius[f], s.posed_radius[other]);
     };
     s.motion[f] = static_cast<std::uint16_t>(f);
     for (std::uint16_t other = 0; other < f && s.motion[f] == f; ++other)

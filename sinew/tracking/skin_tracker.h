@@ -59,6 +59,7 @@ struct TrackingScratch {
   std::vector<Eigen::Matrix3f> turns;       ///< per transform, its linear part
   std::vector<float> turn_sizes;            ///< their norms
   std::vector<Vec3f> centers;               ///< per field, of its part
+  std::vector<float> posed_radius;          ///< per field, of its support, as it is scaled
   std::vector<Vec3f> joints;                ///< per joint of the set
   std::vector<FoldPlane> planes;            ///< per joint of the set
   std::vector<float> joint_radius;          ///< per joint of the set
@@ -71,6 +72,7 @@ struct TrackingScratch {
   std::vector<std::uint32_t> work;             ///< active vertices, block by block
   std::vector<std::array<Vec3f, 2>> segments;  ///< all fields' bones
   std::vector<Vec3f> start, now, next, gradient, inwards;
+  std::vector<Vec3f> asked_at;                ///< where `present` was found
   std::vector<Vec3f> out, bone;               ///< outward normal and nearest point of the own bone
   std::vector<std::uint8_t> warm, next_warm;  ///< per block, 1: some vertex has a beta
   std::vector<Vec3f> carried;             ///< per ring entry, its triangle's carried normal over its square
@@ -211,9 +213,9 @@ class SkinTracker {
   // Groups of fields, sorted, and per vertex that of all it has to do with at rest; how free it is then.
   std::vector<std::vector<std::uint16_t>> field_groups_;
   std::vector<std::uint32_t> field_group_;
-  std::vector<float> rest_free_;
-  std::vector<float> fineness_;  // share of what is passed on to neighbours; less on coarse meshes
-  std::vector<float> trust_;     // share of the displacement that is taken; less on coarser ones
+  std::vector<float> rest_free_;  // negative where tracking does something at rest already
+  std::vector<float> fineness_;   // share of what is passed on to neighbours; less on coarse meshes
+  std::vector<float> trust_;      // share of the displacement that is taken; less on coarser ones
   std::vector<Vec3f> rest_bone_, rest_out_;  // nearest point of the own bone; outward normal
   std::vector<Vec3f> rest_;
   std::vector<Vec3f> rest_height_;  // over the mean value of the ring

@@ -1,7 +1,6 @@
 #include <sinew/tracking/tracking_frame.h>
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -9,7 +8,6 @@
 #include <new>
 #include <numbers>
 
-#include <sinew/core/polar.h>
 #include <sinew/implicit/covered_points.h>
 #include <sinew/tracking/gradients.h>
 
@@ -55,7 +53,7 @@ constexpr float kFelt = 0.35f;
 // and so much on the own side.
 constexpr float kFlatReach = 0.02f;
 constexpr float kAfar = 0.1f;
-// A step so short, in support radii, does not lead to fields of which nothing was known.
+// Within so many support radii of where they were asked there are no other fields that matter.
 constexpr float kStillKnown = 0.05f;
 constexpr std::uint8_t kMostFollowed = 2;  // rounds in a row that go by the same gradient
 constexpr float kNoGradient = 1e-6f;
@@ -69,9 +67,10 @@ class SkinTracker::Frame::Batch {
   explicit Batch(Finds finds) : finds_(finds) {}
 
   void clear() { count_ = 0; }
-  void add(std::size_t i, const Vec3f& at) { add(i, at, Probe()); }
-  void add(std::size_t i, const Vec3f& at, const Probe& probe) {
-    lanes_[count_] = {static_cast<std::uint32_t>(i), at};
+  /// `anew`: Asked::known_here asks which fields are there.
+  void add(std::size_t i, const Vec3f& at, bool anew = true) { add(i, at, anew, Probe()); }
+  void add(std::size_t i, const Vec3f& at, bool anew, const Probe& probe) {
+    lanes_[count_] = {static_cast<std::uint32_t>(i), at, anew};
     std::construct_at(probes() + count_, probe);
     ++count_;
   }
@@ -248,9 +247,10 @@ void SkinTracker::Frame::start(std::size_t b, int times) const {
 
 bool SkinTracker::Frame::is_as_at_rest(const TrackingScratch::Block& block, std::size_t i) const {
   const std::size_t own = t_.own_[i];
-  if (!s_.at_rest[t_.field_group_[i]] || s_.turned[i] || !s_.posed[own].usable) return false;
+  if (!s_.at_rest[t_.field_group_[i]] || s_.turned[i] || !s_.posed[own].usable || t_.rest_free_[i] < 0)
+    return false;
   // Where a field's value differs by less than what counts as arrived.
-  const float most = kAsAtRest * tolerance_ * radius(own);
+  const float most = kAsAtRest * tolerance_ * s_.posed_radius[own];
   if (!((s_.transforms[own] * t_.rest_[i] - s_.now[i]).squaredNorm() < most * most)) return false;
   return std::none_of(block.fields.begin(), block.fields.begin() + block.field_count, [&](std::uint16_t f) {
     return s_.motion[f] != s_.motion[own] && may_reach(s_.posed[f], s_.now[i], s_.now[i]);
@@ -274,10 +274,10 @@ void SkinTracker::Frame::settle(std::size_t b, int times, std::span<Vec3f> norma
   Batch batch(Finds::pressure);
   for (std::size_t k = 0; k < block.active; ++k) {
     const std::size_t i = s_.work[b * kBlock + k];
-    batch.add(i, s_.now[i]);
+    batch.add(i, s_.now[i], has_gone_far(i, s_.now[i]));
     s_.state[i] = TrackMark::still;
   }
-  probe(block, Asked::known, batch);
+  probe(block, Asked::known_here, batch);
   Ways ways;
   const auto take = [&](const auto& way_of) {
     ways.count = 0;
@@ -465,9 +465,9 @@ void SkinTracker::Frame::follow(std::size_t b, int times) const {
     const std::size_t i = s_.work[b * kBlock + k];
     if (follow_plane(i, times)) continue;
     s_.now[i] = s_.next[i];
-    batch.add(i, s_.now[i]);
+    batch.add(i, s_.now[i], has_gone_far(i, s_.now[i]));
   }
-  probe(block, Asked::known, batch);
+  probe(block, Asked::known_here, batch);
   project(block, times, batch);
 }
 
@@ -603,6 +603,7 @@ void SkinTracker::Frame::look_round(std::size_t b) const {
   for (std::size_t k = 0; k < block.active; ++k) {
     const std::size_t i = s_.work[b * kBlock + k];
     s_.present[i] = present_fields(block, i, s_.now[i]);
+    s_.asked_at[i] = s_.now[i];
   }
 }
 
@@ -644,6 +645,7 @@ void SkinTracker::Frame::find_present(std::size_t b) const {
   const TrackingScratch::Block& block = s_.blocks[b];
   PointBlock points;
   for (std::size_t i = begin; i < end; ++i) {
+    s_.asked_at[i] = s_.now[i];
     if (!s_.turned[i]) points.set(i - begin, s_.now[i]);
     s_.present[i] = s_.turned[i] ? present_fields(block, i, s_.now[i]) : 0;
   }
@@ -673,7 +675,14 @@ std::uint64_t SkinTracker::Frame::present_fields(const TrackingScratch::Block& b
   return present;
 }
 
+bool SkinTracker::Frame::has_gone_far(std::size_t i, const Vec3f& at) const {
+  const float near = kStillKnown * s_.posed_radius[t_.own_[i]];
+  return !((at - s_.asked_at[i]).squaredNorm() < near * near);
+}
+
 void SkinTracker::Frame::probe(const TrackingScratch::Block& block, Asked asked, Batch& batch) const {
+  for (const ProbeLane& lane : batch.all_lanes())
+    if (asked == Asked::here || (asked == Asked::known_here && lane.anew)) s_.asked_at[lane.vertex] = lane.at;
   if (t_.unions_only_) {
     probe_lanes(tables_, {block.fields.data(), block.field_count}, asked, batch.finds(), batch.all_lanes(),
                 batch.all_probes());
@@ -681,7 +690,7 @@ void SkinTracker::Frame::probe(const TrackingScratch::Block& block, Asked asked,
   }
   for (std::size_t k = 0; k < batch.size(); ++k) {
     const std::size_t i = batch.vertex(k);
-    if (asked != Asked::known)
+    if (asked == Asked::here || (asked == Asked::known_here && batch.all_lanes()[k].anew))
       s_.present[i] = present_fields(block, i, batch.at(k), asked == Asked::here ? 0 : s_.present[i]);
     batch[k] = probe(block, i, batch.at(k));
   }
@@ -734,7 +743,7 @@ void SkinTracker::Frame::bring_back(const TrackingScratch::Block& block, Batch& 
     const float slope = p.own.gradient.norm();
     left[k] = slope > kNoGradient ? kReturnBudget * -p.nearest.side / slope : 0.0f;
     goes[k] = 1;
-    best.add(i, s_.now[i], p);
+    best.add(i, s_.now[i], false, p);
   }
   Ways ways;
   for (int step = 0; step < kReturnSteps; ++step) {
@@ -792,14 +801,12 @@ template <typename Good>
 void SkinTracker::Frame::go(const TrackingScratch::Block& block, Batch& batch, Ways& ways,
                             const Good& good) const {
   Batch ends(batch.finds());
-  bool is_far = false;
   for (std::size_t n = 0; n < ways.count; ++n) {
     const std::size_t i = batch.vertex(ways.lane[n]);
-    const float near = kStillKnown * radius(t_.own_[i]);
-    is_far = is_far || !(ways.way[n].squaredNorm() < near * near);
-    ends.add(i, s_.now[i] + ways.way[n]);
+    const Vec3f end = s_.now[i] + ways.way[n];
+    ends.add(i, end, has_gone_far(i, end));
   }
-  probe(block, is_far ? Asked::known_here : Asked::known, ends);
+  probe(block, Asked::known_here, ends);
   // Those that cannot go all the way, by places in `ways`, and a share of it that is too much.
   std::array<std::uint8_t, kBlock> cut;
   std::array<float, kBlock> bad;

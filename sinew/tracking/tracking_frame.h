@@ -118,6 +118,8 @@ class SkinTracker::Frame {
   class Batch;
   struct Ways;
 
+  /// Whether a point is so far from where a vertex asked which fields there are that it must ask again.
+  bool has_gone_far(std::size_t i, const Vec3f& at) const;
   /// Finds what the fields are at the batch's points.
   void probe(const TrackingScratch::Block& block, Asked asked, Batch& batch) const;
   /// The same for some lanes of it, at where their vertices are now.

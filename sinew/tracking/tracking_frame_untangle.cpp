@@ -40,7 +40,8 @@ bool bit_of(std::span<const std::uint64_t> words, std::size_t i) {
 }  // namespace
 
 void SkinTracker::Frame::find_turned_pairs() const {
-  for (std::size_t p = 0; p < t_.turn_pairs_.size(); ++p) {
+  // The first is none.
+  for (std::size_t p = 1; p < t_.turn_pairs_.size(); ++p) {
     const auto [a, b] = t_.turn_pairs_[p];
     s_.pair_turned[p] =
         s_.turns[a].cwiseProduct(s_.turns[b]).sum() < kTurned * s_.turn_sizes[a] * s_.turn_sizes[b];
@@ -128,10 +129,9 @@ bool SkinTracker::Frame::is_thin(const Triangle& t) const {
   const auto has_less = [&](float share, const VertexTurn& turn) {
     // <c, n> < share |c| s² A, c the carried normal, n that of now with its double area, A that at rest.
     const Vec3f carried = (turn.turn * rest_first).cross(turn.turn * rest_second);
-    const float area = carried.dot(normal), least = share * turn.scale * turn.scale;
-    const float squares = carried.squaredNorm() * rest_normal.squaredNorm();
+    const float sizes = carried.norm() * rest_normal.norm();
     // Those without an area have no side, either.
-    return squares > 0 && (area <= 0 || area * area < least * least * squares);
+    return sizes > 0 && carried.dot(normal) < share * turn.scale * turn.scale * sizes;
   };
   VertexTurn turn = mean_turn(turn_of(t[0]), turn_of(t[1]), turn_of(t[2]));
   // Nearly all have more, and then no rotation need be found.

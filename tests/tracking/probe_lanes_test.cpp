@@ -94,10 +94,12 @@ Met compare(TrackedSkin& skin, const std::string& what) {
         if (random() % 4 == 0) continue;  // not all of a block, and so not all lanes of a vector
         const float radius = tables.radius[tables.own[i]];
         const Vec3f at = skin.scratch.now[i] + radius * Vec3f(off(random), off(random), off(random));
-        lanes.push_back({static_cast<std::uint32_t>(i), at});
+        const bool anew = random() % 3 != 0;
+        lanes.push_back({static_cast<std::uint32_t>(i), at, anew});
         // What the single probe is to ask.
         std::uint64_t bits = asked == Asked::here ? 0 : tables.present[i];
-        for (std::size_t k = 0; asked != Asked::known && k < fields.size(); ++k) {
+        const bool asks = asked == Asked::here || (asked == Asked::known_here && anew);
+        for (std::size_t k = 0; asks && k < fields.size(); ++k) {
           const Vec3f seen = tables.turned[i] ? tables.seen_place(i, fields[k], at) : at;
           bits |= std::uint64_t{tables.posed[fields[k]].covers(seen)} << k;
         }
@@ -181,7 +183,7 @@ TEST(ProbeLanes, SayWhatSingleProbesSayOfMuscles) {
   TrackedSkin skin(scene, options, posed);
   ASSERT_FALSE(skin.fields.set->muscles.empty());
   const Met met = compare(skin, "muscle");
-  EXPECT_GT(met.across, met.lanes / 50);
+  EXPECT_GT(met.across, met.lanes / 100);
 }
 
 TEST(ProbeLanes, PlacesThatAreNotFiniteHaveNoFields) {
@@ -193,8 +195,8 @@ TEST(ProbeLanes, PlacesThatAreNotFiniteHaveNoFields) {
   std::vector<ProbeLane> lanes;
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
                           -std::numeric_limits<float>::infinity(), std::numeric_limits<float>::max()})
-    lanes.push_back({static_cast<std::uint32_t>(lanes.size()), Vec3f(0, bad, 0)});
-  lanes.push_back({4, skin.scratch.now[4]});
+    lanes.push_back({static_cast<std::uint32_t>(lanes.size()), Vec3f(0, bad, 0), true});
+  lanes.push_back({4, skin.scratch.now[4], true});
   std::vector<SkinProbe> probes(lanes.size());
   probe_lanes(tables, {block.fields.data(), block.field_count}, Asked::here, Finds::pressure, lanes, probes);
   for (std::size_t k = 0; k < 4; ++k) {
@@ -214,7 +216,7 @@ TEST(ProbeLanes, ALaneDoesNotHangOnThoseBesideIt) {
   const TrackingScratch::Block& block = skin.scratch.blocks[3];
   const std::span<const std::uint16_t> fields(block.fields.data(), block.field_count);
   std::vector<ProbeLane> lanes;
-  for (std::uint32_t i = 192; i < 256; ++i) lanes.push_back({i, skin.scratch.now[i]});
+  for (std::uint32_t i = 192; i < 256; ++i) lanes.push_back({i, skin.scratch.now[i], true});
   std::vector<SkinProbe> together(64);
   probe_lanes(tables, fields, Asked::here, Finds::sides, lanes, together);
   for (std::size_t k = 0; k < 64; ++k) {

@@ -510,6 +510,54 @@ TEST(SkinTracker, MirroredAndSmallCharactersAreTheSame) {
   }
 }
 
+TEST(SkinTracker, WhatIsOffItsPlaceIsTrackedAtAnyScale) {
+  // Skin that its bone carries where it is, as everything round it, is left alone. How exactly goes by the
+  // size in the pose: a character in millimetres must not keep dents that one in metres loses.
+  const Tube tube;
+  TrackingOptions eager;
+  eager.ease = eager.swelling = 0;
+  const SkinTracker tracker = tube.tracker(eager);
+  for (const double scale : {1.0, 0.001}) {
+    const std::vector<Affine3d> posed(2, Affine3d(Eigen::UniformScaling<double>(scale)));
+    std::vector<Vec3f> start = tube.rigid(posed);
+    std::size_t dents = 0;
+    for (std::size_t v = 0; v < tube.size(); v += 5) {
+      const Vec3f out(0, tube.character->rest()[v].y(), tube.character->rest()[v].z());
+      if (out.norm() < 0.9f * kRadius) continue;  // the ends
+      start[v] -= static_cast<float>(scale) * 0.005f * out;
+      ++dents;
+    }
+    const Tracked tracked = track(tracker, posed, start);
+    EXPECT_GT(dents, 50u);
+    EXPECT_GT(count(tracked, TrackMark::moved), dents * 9 / 10) << scale;
+    EXPECT_LT(count(tracked, TrackMark::moved), dents * 11 / 10) << scale;
+  }
+}
+
+TEST(SkinTracker, WhatMovesAsOneStaysWhereItsBoneCarriesIt) {
+  // Far from the joint, to the bit; beside it skin is tracked.
+  const Tube tube;
+  const auto posed = Tube::bent(100);
+  const std::vector<Vec3f> start = tube.dqs(posed);
+  const Tracked tracked = track(tube, 100);
+  std::size_t still = 0, other = 0;
+  for (std::size_t v = 0; v < tube.size(); ++v)
+    (tracked.positions[v] == start[v] && tracked.marks[v] == TrackMark::still) ? ++still : ++other;
+  EXPECT_GT(still, tube.size() / 10);
+  EXPECT_GT(other, tube.size() / 10);
+}
+
+TEST(SkinTracker, NoTransformsAtAll) {
+  const std::vector<Vec3f> rest{Vec3f(0, 0, 0), Vec3f(1, 0, 0), Vec3f(0, 1, 0)};
+  const std::vector<Triangle> triangles{{0, 1, 2}};
+  const std::vector<std::int32_t> own(3, -1);
+  SkinWeights weights;
+  weights.starts.assign(4, 0);
+  const SkinTracker tracker({rest, triangles}, own, std::make_shared<FieldSet>(), weights, {}, {});
+  const Tracked tracked = track(tracker, {}, rest);
+  EXPECT_EQ(tracked.positions, rest);
+}
+
 TEST(SkinTracker, UntanglingReachesWhatNothingElseMoves) {
   // A twisted tube touches nothing, but here and there a vertex lies beyond one of its neighbours.
   const Tube tube(36, 16);
