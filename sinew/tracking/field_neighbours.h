@@ -49,10 +49,12 @@ struct FieldNeighbours {
   }
 };
 
+/// Distances from a joint, in its radii, up to which all of its bias holds, and from which on nothing of it.
+inline constexpr float kAllBias = 0.5f, kNoBias = 1.5f;
+
 /// How much of the bias of a joint holds at a distance from it.
 inline float joint_bias_share(float distance, float joint_radius) {
-  // All of it within half its radius, and nothing beyond one and a half.
-  return 1 - smooth_step(0.5f, 1.5f, distance / joint_radius);
+  return 1 - smooth_step(kAllBias, kNoBias, distance / joint_radius);
 }
 
 /// The middle of the samples of a field's part, at rest.

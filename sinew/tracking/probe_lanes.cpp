@@ -5,6 +5,8 @@
 #include <cassert>
 #include <limits>
 
+#include <sinew/tracking/gradients.h>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "sinew/tracking/probe_lanes.cpp"
 #include <hwy/foreach_target.h>
@@ -379,7 +381,8 @@ HWY_INLINE Contacts meet_neighbours(const ProbeTables& t, const Neighbours& n, c
     const V3 from_joint = sub(at, set(t.joints[joint]));
     const V squares = dot(from_joint, from_joint);
     // joint_bias_share()
-    const V bias_share = hn::Sub(set(1), smooth_step(0.5f, 1.5f, hn::Mul(hn::Sqrt(squares), per_radius)));
+    const V bias_share =
+        hn::Sub(set(1), smooth_step(kAllBias, kNoBias, hn::Mul(hn::Sqrt(squares), per_radius)));
     apart = hn::NegMulAdd(set(n.any->joint_bias), bias_share, apart);
     const FoldPlane& plane = t.planes[joint];
     const V3 normal = set(plane.normal);
@@ -410,7 +413,7 @@ HWY_INLINE Contacts meet_neighbours(const ProbeTables& t, const Neighbours& n, c
                              smooth_step(kShiftsFrom, kShiftsWholly, cosine), set(kShift));
   V allowed = hn::Min(hn::Sub(rest_side, shift), gap);
   // opposition()
-  const V opposed = hn::Sub(set(1), smooth_step(0.0f, 0.7f, cosine));
+  const V opposed = hn::Sub(set(1), smooth_step(kOpposed, kAlong, cosine));
   const V folds = hn::Max(set(0), hn::Sub(opposed, load(n.rest_opposition)));
   allowed = mix(allowed, folds, gap);
   const V counted = choose(hn::Gt(allowed, set(0)), hn::Sub(set(1), slides), set(1));
