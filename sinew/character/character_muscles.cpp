@@ -17,7 +17,6 @@ namespace sinew {
 
 namespace {
 
-constexpr double kDegrees = std::numbers::pi / 180;
 constexpr double kUsualRadius = 0.45;  // of the distance from bone to skin
 constexpr double kDeepestEnd = 0.75;   // of that distance where the muscle ends: limbs taper
 constexpr std::size_t kMostNamed = 12;
@@ -72,7 +71,7 @@ class MuscleMaker {
           bound(source, nearest_fit("insertion_joint", choice_.insertion_joint, source.joint));
     muscle.swell = choice_.swell;
     muscle.lift = choice_.lift;
-    muscle.full_angle = choice_.angle * kDegrees;
+    muscle.full_angle = choice_.angle * kDegree;
     const int driver = choice_.driver.empty() ? joint_at_end(source.joint)
                                               : nearest_fit("driver", choice_.driver, source.joint);
     set_driver(muscle, source, driver);

@@ -18,7 +18,7 @@ namespace sinew {
 
 namespace {
 
-constexpr std::array<std::string_view, 3> kAttenuations{"bell", "parabola", "none"};
+constexpr std::array<std::string_view, 3> kFleshAttenuations{"bell", "parabola", "none"};
 const Vec3d kGravity(0, -9.81, 0);
 // A leader that goes farther in one frame than this many lengths of its element has been put there.
 constexpr double kLeap = 20;
@@ -189,7 +189,8 @@ void FleshChoice::visit(FieldVisitor& fields) {
   fields.number("limit", limit, 0.01, 1, "of the stretch, as a share of the flesh's thickness");
   fields.number("strength", strength, 0, 4, "multiplies what is seen of it");
   fields.number("rotation", rotation, 0, 2, "how much it also turns behind its bone");
-  fields.choice("attenuation", attenuation, kAttenuations, "how it fades out towards both ends of its bone");
+  fields.choice("attenuation", attenuation, kFleshAttenuations,
+                "how it fades out towards both ends of its bone");
 }
 
 DampedSpring FleshChoice::spring(const std::string& where) const {

@@ -15,7 +15,6 @@ constexpr std::array<std::string_view, 5> kKinds{"union", "blend", "contact", "b
 constexpr std::array<std::string_view, 5> kResponses{"elbow", "finger", "shoulder", "none", "drawn"};
 constexpr std::size_t kDrawn = 4;
 constexpr std::array<std::string_view, 6> kSides{"+x", "-x", "+y", "-y", "+z", "-z"};
-constexpr double kDegrees = std::numbers::pi / 180;
 
 void visit_field(FieldVisitor& fields, BoneFieldOptions& options) {
   fields.integer("samples", options.samples, 4, 400, "points of a bone's skin that its field goes through");
@@ -76,7 +75,7 @@ Operator OperatorChoice::make(OperatorLibrary& library, const std::string& where
     if (response == kDrawn) {
       if (curve.size() != 3) throw Error(fmt::format("a drawn response has 3 points, not {}", curve.size()));
       for (std::size_t i = 0; i < 3; ++i) {
-        response_curve.angles[i] = curve[i].angle * kDegrees;
+        response_curve.angles[i] = curve[i].angle * kDegree;
         // A blend's angle runs the other way: π/4 is a union.
         response_curve.values[i] = blend ? (1 - curve[i].value) * std::numbers::pi / 4 : curve[i].value;
       }

@@ -16,7 +16,7 @@ namespace {
 // Far beyond any scene, and small enough that no kernel's products overflow a float.
 constexpr float kLargest = 1e15f;
 constexpr float kLargestMorphWeight = 1e3f;
-constexpr std::size_t kVerticesPerTask = 4096;
+constexpr std::size_t kPerformedPerTask = 4096;
 
 bool usable(const Vec3f& v) {
   return v.cwiseAbs().maxCoeff() <= kLargest && v.allFinite();
@@ -129,7 +129,7 @@ void Performer::apply_morph_targets() {
   for (const CharacterMesh& mesh : character_->meshes()) {
     if (mesh.morph_displacements.empty()) continue;
     const std::size_t count = mesh.weld.size();
-    parallel_blocks(count, kVerticesPerTask, [&](std::size_t begin, std::size_t end) {
+    parallel_blocks(count, kPerformedPerTask, [&](std::size_t begin, std::size_t end) {
       const std::span<const Vec3f> rest = character_->rest().subspan(mesh.first_vertex, count);
       Vec3f* morphed = morphed_rest_.data() + mesh.first_vertex;
       for (std::size_t v = begin; v < end; ++v) morphed[v] = rest[v];
@@ -175,7 +175,7 @@ void Performer::scatter_positions() {
     std::vector<Vec3f>& file = file_positions_[m];
     const CharacterMesh& mesh = character_->meshes()[m];
     const Vec3f* welded = positions_.data() + mesh.first_vertex;
-    parallel_blocks(file.size(), kVerticesPerTask, [&](std::size_t begin, std::size_t end) {
+    parallel_blocks(file.size(), kPerformedPerTask, [&](std::size_t begin, std::size_t end) {
       for (std::size_t v = begin; v < end; ++v) file[v] = welded[mesh.weld.welded_of_vertex[v]];
     });
   }
@@ -189,7 +189,7 @@ void Performer::compute_normals() {
   for (std::size_t m = 0; m < slot_normals_.size(); ++m) {
     const CharacterMesh& mesh = character_->meshes()[m];
     std::vector<Vec3f>& slots = slot_normals_[m];
-    parallel_blocks(slots.size(), kVerticesPerTask, [&](std::size_t begin, std::size_t end) {
+    parallel_blocks(slots.size(), kPerformedPerTask, [&](std::size_t begin, std::size_t end) {
       for (std::size_t s = begin; s < end; ++s)
         slots[s] =
             mesh.slot_sign[s] * binding_sign_[mesh.slot_binding[s]] * group_normals_[mesh.slot_group[s]];

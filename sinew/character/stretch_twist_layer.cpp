@@ -12,7 +12,7 @@ namespace sinew {
 
 namespace {
 
-constexpr double kLargest = 1e15;  // of a place that is one
+constexpr double kFarthest = 1e15;  // of a place that is one
 
 // Cosines of the angle between a bone and its child's, at which the bone gets all and nothing of its child's
 // turn. Arms that hang from the clavicle still count half; legs under the hips do not count.
@@ -20,7 +20,7 @@ constexpr double kFullTwist = 0.85;  // 32°
 constexpr double kNoTwist = 0.45;    // 63°
 
 bool usable(const Vec3d& place) {
-  return place.allFinite() && place.cwiseAbs().maxCoeff() < kLargest;
+  return place.allFinite() && place.cwiseAbs().maxCoeff() < kFarthest;
 }
 
 bool is_leaf(std::span<const Bone> bones_of_joint) {

@@ -27,7 +27,7 @@ struct Kind {
 };
 
 // Heavier flesh swings more slowly; calves and arms are mostly muscle.
-constexpr std::array<Kind, 6> kKinds{{
+constexpr std::array<Kind, 6> kFleshKinds{{
     {"thigh", {"thigh", "upleg", "upperleg", "femur", ""}, 4, 0.3, 0.4},
     {"calf", {"calf", "shin", "lowerleg", "crus", ""}, 5, 0.4, 0.4},
     {"upper arm", {"upperarm", "uparm", "leftarm", "rightarm", "humerus"}, 4.5, 0.35, 0.4},
@@ -51,9 +51,10 @@ bool has_any(const std::string& letters, std::span<const std::string_view> words
   });
 }
 
-class Suggester {
+class FleshSuggester {
  public:
-  explicit Suggester(const Character& character) : character_(character), skeleton_(character.skeleton()) {
+  explicit FleshSuggester(const Character& character)
+      : character_(character), skeleton_(character.skeleton()) {
     Eigen::AlignedBox3d box;
     for (const Vec3f& p : character.rest()) box.extend(p.cast<double>());
     size_ = box.isEmpty() ? 0 : box.diagonal().norm();
@@ -67,7 +68,7 @@ class Suggester {
   std::vector<FleshChoice> suggest() {
     for (std::size_t j = 0; j < skeleton_.size(); ++j) {
       const std::string letters = letters_of(skeleton_.joints[j].name);
-      for (const Kind& kind : kKinds)
+      for (const Kind& kind : kFleshKinds)
         if (has_any(letters, kind.words)) {
           FleshChoice choice;
           choice.name = kind.name;
@@ -173,7 +174,7 @@ class Suggester {
 }  // namespace
 
 std::vector<FleshChoice> suggest_flesh(const Character& character) {
-  return Suggester(character).suggest();
+  return FleshSuggester(character).suggest();
 }
 
 }  // namespace sinew

@@ -52,10 +52,10 @@ void smooth_amounts(const OneRings& rings, std::vector<Compression>& values) {
   }
 }
 
-class Suggester {
+class WrinkleSuggester {
  public:
-  Suggester(const std::shared_ptr<const Character>& character, const WrinkleFrames& frames,
-            const Progress& progress)
+  WrinkleSuggester(const std::shared_ptr<const Character>& character, const WrinkleFrames& frames,
+                   const Progress& progress)
       : character_(*character),
         rest_{character->rest(), character->triangles()},
         rings_(one_rings(character->rest().size(), character->triangles())),
@@ -259,7 +259,7 @@ void set_extensions(const std::shared_ptr<const Character>& character, const Wri
 std::vector<WrinkleChoice> suggest_wrinkles(const std::shared_ptr<const Character>& character,
                                             const WrinkleFrames& frames, std::size_t most,
                                             const Progress& progress) {
-  std::vector<WrinkleChoice> tools = Suggester(character, frames, progress).suggest(most);
+  std::vector<WrinkleChoice> tools = WrinkleSuggester(character, frames, progress).suggest(most);
   set_extensions(character, frames, tools);
   return tools;
 }

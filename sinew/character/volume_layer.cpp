@@ -27,7 +27,7 @@ constexpr double kHinge = 30 * std::numbers::pi / 180;
 constexpr double kBorder = 0.5;
 constexpr int kRoomSweeps = 8;
 constexpr std::size_t kMostNotes = 5;
-constexpr std::size_t kVerticesPerTask = 4096;
+constexpr std::size_t kVolumePerTask = 4096;
 
 /// The bones of each binding's joint and where the skin lies along them; vertices belong to the joint that
 /// moves them most.
@@ -287,7 +287,7 @@ std::span<const float> VolumeLayer::find_room(const LayerFrame& frame, State& st
   std::copy(frame.room.begin(), frame.room.end(), state.room.begin());
   if (std::all_of(state.room.begin(), state.room.end(), [](float room) { return room == 1; })) return {};
   for (int sweep = 0; sweep < kRoomSweeps; ++sweep) {
-    parallel_blocks(state.room.size(), kVerticesPerTask, [&](std::size_t begin, std::size_t end) {
+    parallel_blocks(state.room.size(), kVolumePerTask, [&](std::size_t begin, std::size_t end) {
       for (std::size_t v = begin; v < end; ++v) {
         float sum = 0;
         for (const std::uint32_t n : rings_[v]) sum += state.room[n];

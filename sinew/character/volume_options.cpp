@@ -10,11 +10,10 @@ namespace sinew {
 
 namespace {
 
-constexpr double kDegrees = std::numbers::pi / 180;
 constexpr std::array<std::string_view, 4> kPresets{"isotropic", "muscle", "fat", "rubber"};
 constexpr std::array<std::string_view, 4> kAxes{"preset", "before", "between", "behind"};
 constexpr std::array<std::string_view, 2> kCurves{"spline", "straight"};
-constexpr std::array<std::string_view, 7> kSides{"all", "+x", "-x", "+y", "-y", "+z", "-z"};
+constexpr std::array<std::string_view, 7> kVolumeSides{"all", "+x", "-x", "+y", "-y", "+z", "-z"};
 
 struct Preset {
   VolumeShares shares;
@@ -63,7 +62,7 @@ void VolumeChoice::visit(FieldVisitor& fields) {
       "0: all skin is alike, 1: freedom grows with the distance from the bone; -1: as the preset says");
   fields.list("profile", profile, "a curve along the bones: where skin swells; none: as the preset says");
   fields.choice("curve", curve, kCurves, "how the profile's points are joined");
-  fields.choice("side", side, kSides, "of the bone that swells, at rest");
+  fields.choice("side", side, kVolumeSides, "of the bone that swells, at rest");
   fields.number("spread", spread, 5, 180, "how far round the bone from that side, degrees (Gaussian)");
   fields.list("region", region, "balls outside of which skin stays; none: all is free");
   fields.text("weight", weight, "joints whose skin weights multiply the freedom, name or pattern");
@@ -100,7 +99,7 @@ FreedomRule VolumeChoice::rule(const std::string& where) const {
   }
   rule.softness = softness >= 0 ? softness : preset_of(preset).softness;
   if (side > 0) rule.side[static_cast<int>((side - 1) / 2)] = side % 2 == 1 ? 1 : -1;
-  rule.spread = spread * kDegrees;
+  rule.spread = spread * kDegree;
   for (const RecipeBall& ball : region) rule.region.push_back({ball.position(), ball.radius});
   return rule;
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <numbers>
+
 #include <Eigen/Core>
 #include <Eigen/Geometry>
 
@@ -15,6 +17,9 @@ using Mat3d = Eigen::Matrix3d;
 using Mat4f = Eigen::Matrix4f;
 using Mat4d = Eigen::Matrix4d;
 using Affine3d = Eigen::Affine3d;
+
+/// Radians.
+inline constexpr double kDegree = std::numbers::pi / 180;
 
 // Arrays of Vec3f are handed to file writers and SIMD kernels as packed xyz floats.
 static_assert(sizeof(Vec3f) == 3 * sizeof(float) && alignof(Vec3f) == alignof(float));

@@ -38,7 +38,7 @@ constexpr auto kSmoothSlopes = [] {
   return slopes;
 }();
 
-double smooth_step(double t) {
+double smooth_ramp(double t) {
   return t * t * t * (10 + t * (6 * t - 15));
 }
 
@@ -278,7 +278,7 @@ WrinkleCurve::Place WrinkleCurve::place(double u) const {
     const std::size_t edge = std::min(static_cast<std::size_t>(along), levels_[k].steps - 1);
     const double t = along - static_cast<double>(edge);
     place.point[k] = static_cast<std::uint32_t>(levels_[k].first_point + edge);
-    place.step[k] = sharp_ ? t : smooth_step(t);
+    place.step[k] = sharp_ ? t : smooth_ramp(t);
   }
   return place;
 }

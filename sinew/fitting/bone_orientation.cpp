@@ -13,7 +13,6 @@ namespace sinew {
 
 namespace {
 
-constexpr double kDegree = std::numbers::pi / 180;
 // Bends that begin to define a plane, and that fully do.
 constexpr double kSomeBend = 1.5 * kDegree, kFullBend = 4 * kDegree;
 // How far from method (a) a plane is obeyed fully, and not at all. At 90° its normal's sign is anyone's

@@ -17,7 +17,7 @@ namespace sinew {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
 // Ends this near to each other are at one joint; in parts of the rig's longest deforming bone.
 constexpr double kSameJoint = 1e-4;
@@ -26,7 +26,7 @@ constexpr double kOnGround = 0.005;
 // How far below the lowest deforming bone controllers still tell where the ground is; in the same parts.
 constexpr double kBelow = 0.1;
 // A character that is turned by less stands as the rig does, in another pose.
-constexpr double kTurned = 30 * std::numbers::pi / 180;
+constexpr double kBoneTurned = 30 * std::numbers::pi / 180;
 
 std::size_t at(int bone) {
   return static_cast<std::size_t>(bone);
@@ -51,7 +51,7 @@ struct Ground {
 };
 
 Ground rig_ground(const ControlRig& rig) {
-  double lowest = kInfinity, highest = -kInfinity;
+  double lowest = kUnbounded, highest = -kUnbounded;
   for (const RigBone& bone : rig.bones) {
     if (!bone.deforms) continue;
     lowest = std::min({lowest, bone.head.y(), bone.tail.y()});
@@ -100,7 +100,7 @@ class Linker {
       const auto found = number.find(name);
       return found == number.end() ? -1 : found->second;
     };
-    double left = kInfinity, right = -kInfinity;
+    double left = kUnbounded, right = -kUnbounded;
     for (std::size_t b = 0; b < count_; ++b) {
       const RigBone& bone = rig.bones[b];
       if (bone.parent >= 0) children_[at(bone.parent)].push_back(static_cast<int>(b));
@@ -186,7 +186,7 @@ class Linker {
   int find_twin(std::size_t c) const {
     const RigBone& controller = rig_.bones[c];
     int best = -1;
-    double least = kInfinity;
+    double least = kUnbounded;
     for (std::size_t b = 0; b < count_; ++b) {
       const RigBone& bone = rig_.bones[b];
       if (!bone.deforms || !meet(bone.head, controller.head)) continue;
@@ -228,7 +228,7 @@ class Linker {
   /// for, and to its children, which is farther than any constraint.
   std::vector<int> constrained_by(std::size_t c) const {
     constexpr double kConstraint = 1, kStandsFor = 0.5, kChild = 100;
-    std::vector<double> cost(count_, kInfinity);
+    std::vector<double> cost(count_, kUnbounded);
     using Entry = std::pair<double, int>;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
     const auto reach = [&](int bone, double value) {
@@ -248,7 +248,7 @@ class Linker {
     }
     std::vector<int> bones;
     for (std::size_t b = 0; b < count_; ++b)
-      if (rig_.bones[b].deforms && cost[b] < kInfinity) bones.push_back(static_cast<int>(b));
+      if (rig_.bones[b].deforms && cost[b] < kUnbounded) bones.push_back(static_cast<int>(b));
     std::stable_sort(bones.begin(), bones.end(), [&](int p, int q) {
       if (cost[at(p)] != cost[at(q)]) return cost[at(p)] < cost[at(q)];
       return remoteness(c, p) < remoteness(c, q);
@@ -392,7 +392,7 @@ class Carrier {
   void find_whole() {
     const std::size_t count = rig_.bones.size();
     std::vector<char> is_placed(count, 0);
-    double old_sum = 0, new_sum = 0, ends = 0, old_lowest = kInfinity;
+    double old_sum = 0, new_sum = 0, ends = 0, old_lowest = kUnbounded;
     for (std::size_t b = 0; b < count; ++b) {
       if (!placed(b)) continue;
       is_placed[b] = 1;
@@ -414,10 +414,10 @@ class Carrier {
         away = std::max({away, (whole_(rig_.bones[b].head) - fitted(b).head).norm(),
                          (whole_(rig_.bones[b].tail) - fitted(b).tail).norm()});
     const double angle = 2 * std::acos(std::min(1.0, std::abs(whole_.turn.w())));
-    if (away > 1e-6 * new_sum && angle < kTurned) whole_.turn = Quatd::Identity();
+    if (away > 1e-6 * new_sum && angle < kBoneTurned) whole_.turn = Quatd::Identity();
     // Its ground: as far below the lowest placed joint as the rig's, in scale.
     up_ = whole_.turn * Vec3d::UnitY();
-    double lowest = kInfinity;
+    double lowest = kUnbounded;
     for (std::size_t b = 0; b < count; ++b)
       if (is_placed[b]) lowest = std::min({lowest, up_.dot(fitted(b).head), up_.dot(fitted(b).tail)});
     const double old_ground = rig_ground(rig_).height;

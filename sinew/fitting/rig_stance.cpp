@@ -25,7 +25,7 @@ constexpr double kResidual = 4, kDropped = 4, kUneven = 4;
 // Scores: below the first nobody looks for another head, below the second not for one that lies down.
 constexpr double kSureScore = 1.35, kGoodScore = 1.78;
 // Another way of standing, or of facing, must be better than the way the files stand by this factor.
-constexpr double kOtherStance = 0.85, kOtherFacing = 0.96, kTurned = 0.9;
+constexpr double kOtherStance = 0.85, kOtherFacing = 0.96, kStanceTurned = 0.9;
 // Costs that differ by less than this factor are the same.
 constexpr double kAsGood = 1.001;
 // Turns below this angle come from the pose, not from the way a character faces.
@@ -158,7 +158,7 @@ class StanceSearch {
     // round.
     if (Eigen::AngleAxisd(Mat3d(seen * turn.transpose())).angle() < kPoseTurn) return stance;
     const RigStance turned = stand_once(Mat3d(seen), head, seen);
-    return turned.score < kTurned * stance.score ? turned : stance;
+    return turned.score < kStanceTurned * stance.score ? turned : stance;
   }
 
   /// `seen` receives the turn that takes the rig's nodes best to those of the mesh.

@@ -8,12 +8,10 @@ namespace sinew {
 
 namespace {
 
-const Vec3d kX = Vec3d::UnitX(), kY = Vec3d::UnitY(), kZ = Vec3d::UnitZ();
-
 /// The elbow and the knee are bent by as much, so that it is clear which way they close.
 constexpr double kBend = 3;
 
-void add_trunk(TemplateBuilder& rig) {
+void add_biped_trunk(TemplateBuilder& rig) {
   rig.control("root", "", Vec3d::Zero(), {0, 0, 0.4}, kX);
   const Vec3d pelvis(0, 0.94, 0);
   rig.control("torso", "root", pelvis, {0, 0.94, -0.22}, kX);
@@ -49,7 +47,7 @@ void add_arm(TemplateBuilder& rig) {
   rig.copy_rotation("wrist.L", "hand_ik.L", 1, false);
 }
 
-void add_leg(TemplateBuilder& rig) {
+void add_biped_leg(TemplateBuilder& rig) {
   const Vec3d hip(0.090, 0.915, 0), ankle(0.100, 0.085, -0.012);
   const Vec3d ball(0.112, 0.022, 0.112), tip(0.118, 0.017, 0.182);
   const Vec3d knee = bent_joint(hip, ankle, 0.505, kBend, kZ);
@@ -85,9 +83,9 @@ void add_leg(TemplateBuilder& rig) {
 
 ControlRig make_biped_template() {
   TemplateBuilder rig("biped");
-  add_trunk(rig);
+  add_biped_trunk(rig);
   add_arm(rig);
-  add_leg(rig);
+  add_biped_leg(rig);
   return rig.finish();
 }
 

@@ -10,8 +10,6 @@ namespace sinew {
 
 namespace {
 
-constexpr double kDegree = std::numbers::pi / 180;
-
 /// "hand.L" becomes "hand.R"; other names stay.
 std::string mirrored(std::string name) {
   if (name.ends_with(".L")) name.back() = 'R';

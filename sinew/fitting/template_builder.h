@@ -9,6 +9,9 @@
 
 namespace sinew {
 
+/// The axes of scene space.
+inline const Vec3d kX = Vec3d::UnitX(), kY = Vec3d::UnitY(), kZ = Vec3d::UnitZ();
+
 /// Where the middle joint of a limb from `root` to `end` is when it stands `share` of the way and the limb is
 /// bent there by `degrees` (small), towards `pole`.
 Vec3d bent_joint(const Vec3d& root, const Vec3d& end, double share, double degrees, const Vec3d& pole);

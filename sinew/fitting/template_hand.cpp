@@ -10,8 +10,6 @@ namespace sinew {
 
 namespace {
 
-constexpr double kDegree = std::numbers::pi / 180;
-
 struct Finger {
   const char* name;
   std::array<double, 2> root;       // along, towards the thumb; metres from the wrist

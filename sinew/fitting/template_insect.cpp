@@ -10,8 +10,6 @@ namespace sinew {
 
 namespace {
 
-const Vec3d kX = Vec3d::UnitX(), kY = Vec3d::UnitY();
-
 struct Leg {
   const char* name;
   Vec3d root, hip;  // of the coxa, of the femur; metres
@@ -19,7 +17,7 @@ struct Leg {
   double size;
 };
 
-void add_leg(TemplateBuilder& rig, const Leg& leg) {
+void add_insect_leg(TemplateBuilder& rig, const Leg& leg) {
   const std::string name = leg.name;
   const double forward = leg.forward * std::numbers::pi / 180;
   const Vec3d out(std::cos(forward), 0, std::sin(forward));
@@ -60,9 +58,9 @@ ControlRig make_insect_template() {
   constexpr std::array<double, 2> kAntenna{1, 1};
   rig.flexor("antenna_control.L", "head", {"antenna_0.L", "antenna_1.L"}, kAntenna);
 
-  add_leg(rig, {"fore", {0.011, 0.065, 0.041}, {0.030, 0.049, 0.051}, 40, 0.95});
-  add_leg(rig, {"mid", {0.011, 0.065, 0.011}, {0.030, 0.049, 0.010}, -5, 1});
-  add_leg(rig, {"hind", {0.011, 0.065, -0.019}, {0.030, 0.049, -0.028}, -45, 1.12});
+  add_insect_leg(rig, {"fore", {0.011, 0.065, 0.041}, {0.030, 0.049, 0.051}, 40, 0.95});
+  add_insect_leg(rig, {"mid", {0.011, 0.065, 0.011}, {0.030, 0.049, 0.010}, -5, 1});
+  add_insect_leg(rig, {"hind", {0.011, 0.065, -0.019}, {0.030, 0.049, -0.028}, -45, 1.12});
   return rig.finish();
 }
 

@@ -9,9 +9,7 @@ namespace sinew {
 
 namespace {
 
-const Vec3d kX = Vec3d::UnitX();
-
-void add_trunk(TemplateBuilder& rig) {
+void add_quadruped_trunk(TemplateBuilder& rig) {
   rig.control("root", "", Vec3d::Zero(), {0, 0, 0.15}, kX);
   rig.control("torso", "root", {0, 0.228, -0.140}, {0, 0.328, -0.140}, kX);
   const auto chain = [&](const std::vector<const char*>& names, const char* parent,
@@ -89,7 +87,7 @@ void add_legs(TemplateBuilder& rig) {
 
 ControlRig make_quadruped_template() {
   TemplateBuilder rig("quadruped");
-  add_trunk(rig);
+  add_quadruped_trunk(rig);
   add_legs(rig);
   return rig.finish();
 }

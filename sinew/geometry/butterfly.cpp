@@ -9,18 +9,17 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 
 namespace sinew {
 
 namespace {
 
-constexpr std::uint32_t kNone = 0xffffffff;
-
 // The stencil of an extraordinary vertex takes in its whole ring, for each of its edges: the square of its
 // valence in all. Hubs with more neighbours than this are treated as not smooth, which bounds it.
 constexpr std::uint32_t kLargestRing = 128;
 
-using Edge = std::array<std::uint32_t, 2>;
+using VertexPair = std::array<std::uint32_t, 2>;
 
 // A triangle on its way to the result.
 struct Piece {
@@ -102,7 +101,7 @@ std::vector<double> ring_weights(std::uint32_t valence) {
 class Level {
  public:
   Level(std::size_t vertex_count, std::span<const Piece> pieces, const std::vector<char>& busy,
-        std::span<const Edge> creases)
+        std::span<const VertexPair> creases)
       : first_edge_(vertex_count + 1, 0), fans_(vertex_count) {
     collect_edges(pieces, busy);
     mark_features(creases);
@@ -110,16 +109,17 @@ class Level {
   }
 
   std::size_t edge_count() const { return edges_.size(); }
-  const Edge& edge(std::uint32_t e) const { return edges_[e]; }
+  const VertexPair& edge(std::uint32_t e) const { return edges_[e]; }
 
-  // kNone when there is no such edge.
+  // kNoIndex when there is no such edge.
   std::uint32_t find(std::uint32_t a, std::uint32_t b) const {
     const auto [low, high] = std::minmax(a, b);
-    if (std::size_t{high} + 1 >= first_edge_.size()) return kNone;
+    if (std::size_t{high} + 1 >= first_edge_.size()) return kNoIndex;
     const auto begin = edges_.begin() + first_edge_[low], end = edges_.begin() + first_edge_[low + 1];
     const auto place =
-        std::lower_bound(begin, end, high, [](const Edge& e, std::uint32_t v) { return e[1] < v; });
-    return place != end && (*place)[1] == high ? static_cast<std::uint32_t>(place - edges_.begin()) : kNone;
+        std::lower_bound(begin, end, high, [](const VertexPair& e, std::uint32_t v) { return e[1] < v; });
+    return place != end && (*place)[1] == high ? static_cast<std::uint32_t>(place - edges_.begin())
+                                               : kNoIndex;
   }
 
   void halve(std::uint32_t e, Stencil& stencil) {
@@ -139,10 +139,10 @@ class Level {
  private:
   struct Fan {
     std::uint32_t edges = 0;
-    std::uint32_t neighbour = kNone;  // any
-    std::uint32_t features = 0;       // how many edges are borders, creases or non-manifold
-    std::uint32_t feature_ends = 0;   // their far ends, combined by exclusive or
-    std::uint32_t ring = 0;           // how many neighbours a smooth interior vertex has; 0: it is none
+    std::uint32_t neighbour = kNoIndex;  // any
+    std::uint32_t features = 0;          // how many edges are borders, creases or non-manifold
+    std::uint32_t feature_ends = 0;      // their far ends, combined by exclusive or
+    std::uint32_t ring = 0;              // how many neighbours a smooth interior vertex has; 0: it is none
   };
 
   void collect_edges(std::span<const Piece> pieces, const std::vector<char>& busy) {
@@ -186,14 +186,14 @@ class Level {
     apex_starts_.push_back(static_cast<std::uint32_t>(apexes_.size()));
   }
 
-  void mark_features(std::span<const Edge> creases) {
+  void mark_features(std::span<const VertexPair> creases) {
     is_feature_.assign(edges_.size(), 0);
     for (std::size_t e = 0; e < edges_.size(); ++e)
       is_feature_[e] = apex_starts_[e + 1] - apex_starts_[e] != 2;
     for (const auto& [a, b] : creases) {
       if (a == b && a < fans_.size()) fans_[a].features += 3;  // no number of edges makes this two
       const std::uint32_t e = find(a, b);
-      if (e != kNone) is_feature_[e] = 1;
+      if (e != kNoIndex) is_feature_[e] = 1;
     }
     for (std::size_t e = 0; e < edges_.size(); ++e)
       for (std::size_t k = 0; k < 2; ++k) {
@@ -220,7 +220,7 @@ class Level {
   // The neighbours of v in order, from `start` on. All edges at v must have two triangles.
   template <class Visit>
   void walk_round(std::uint32_t v, std::uint32_t start, const Visit& visit) const {
-    std::uint32_t previous = kNone, current = start;
+    std::uint32_t previous = kNoIndex, current = start;
     do {
       visit(current);
       const std::uint32_t first = apex_starts_[find(v, current)];
@@ -292,7 +292,7 @@ class Level {
   }
 
   std::vector<std::uint32_t> first_edge_;   // per vertex, of those that lead to larger numbers; and the end
-  std::vector<Edge> edges_;                 // ascending
+  std::vector<VertexPair> edges_;           // ascending
   std::vector<std::uint32_t> apex_starts_;  // per edge, and the end
   std::vector<std::uint32_t> apexes_;       // third corners of the triangles on an edge, each once
   std::vector<char> is_feature_;            // per edge
@@ -307,10 +307,10 @@ void add_quarters(const Piece& piece, const Triangle& middles, std::vector<Piece
 }
 
 // A triangle that stays, cut at those of its edges that finer neighbours have halved. middles[k] lies on the
-// edge from corner k to the next, or is kNone.
+// edge from corner k to the next, or is kNoIndex.
 void add_closed(const Piece& piece, const Triangle& middles, std::vector<Piece>& out) {
   const auto halved =
-      std::count_if(middles.begin(), middles.end(), [](std::uint32_t m) { return m != kNone; });
+      std::count_if(middles.begin(), middles.end(), [](std::uint32_t m) { return m != kNoIndex; });
   if (halved == 0) {
     out.push_back(piece);
     return;
@@ -321,7 +321,7 @@ void add_closed(const Piece& piece, const Triangle& middles, std::vector<Piece>&
   }
   // Turned so that the first edge is halved and, of two, the second.
   std::size_t turn = 0;
-  while (middles[turn] == kNone || (halved == 2 && middles[(turn + 1) % 3] == kNone)) ++turn;
+  while (middles[turn] == kNoIndex || (halved == 2 && middles[(turn + 1) % 3] == kNoIndex)) ++turn;
   const std::uint32_t a = piece.corners[turn], b = piece.corners[(turn + 1) % 3],
                       c = piece.corners[(turn + 2) % 3];
   const std::uint32_t ab = middles[turn], bc = middles[(turn + 1) % 3];
@@ -344,9 +344,9 @@ void add_closed(const Piece& piece, const Triangle& middles, std::vector<Piece>&
 }  // namespace
 
 RefinedSurface refine_butterfly(std::size_t vertex_count, std::span<const Triangle> triangles,
-                                std::span<const std::uint8_t> levels, std::span<const Edge> creases) {
+                                std::span<const std::uint8_t> levels, std::span<const VertexPair> creases) {
   assert(levels.size() == triangles.size());
-  assert(vertex_count < kNone);
+  assert(vertex_count < kNoIndex);
   for (std::size_t t = 0; t < levels.size(); ++t)
     if (levels[t] > kMaxButterflyLevel)
       throw Error(fmt::format("triangle {}: refinement level {}, but {} is the largest", t, levels[t],
@@ -363,7 +363,7 @@ RefinedSurface refine_butterfly(std::size_t vertex_count, std::span<const Triang
   std::vector<Piece> pieces;  // of the present level
   for (std::uint32_t t = 0; t < triangles.size(); ++t)
     (has_equal_corners(triangles[t]) ? done : pieces).push_back({triangles[t], t});
-  std::vector<Edge> level_creases(creases.begin(), creases.end());
+  std::vector<VertexPair> level_creases(creases.begin(), creases.end());
 
   // A level at a time. Thanks to the grading, all triangles at the corners of one that is split are of its
   // level, and one that stays meets no finer edges than those halved now.
@@ -378,7 +378,7 @@ RefinedSurface refine_butterfly(std::size_t vertex_count, std::span<const Triang
     if (!any) break;
 
     Level mesh(surface.size(), pieces, busy, level_creases);
-    std::vector<std::uint32_t> middles(mesh.edge_count(), kNone);
+    std::vector<std::uint32_t> middles(mesh.edge_count(), kNoIndex);
     const auto visit_edges = [&](const Piece& piece, const auto& visit) {
       for (std::size_t k = 0; k < 3; ++k) {
         const std::uint32_t a = piece.corners[k], b = piece.corners[(k + 1) % 3];
@@ -393,7 +393,7 @@ RefinedSurface refine_butterfly(std::size_t vertex_count, std::span<const Triang
     const auto first_new = static_cast<std::uint32_t>(surface.size());
     std::uint32_t next_new = first_new;
     for (std::uint32_t e = 0; e < middles.size(); ++e) {
-      if (middles[e] == kNone) continue;
+      if (middles[e] == kNoIndex) continue;
       middles[e] = next_new++;
       surface.parents.push_back(mesh.edge(e));
       mesh.halve(e, stencil);
@@ -402,7 +402,7 @@ RefinedSurface refine_butterfly(std::size_t vertex_count, std::span<const Triang
 
     std::vector<Piece> finer;
     for (const Piece& piece : pieces) {
-      Triangle own{kNone, kNone, kNone};
+      Triangle own{kNoIndex, kNoIndex, kNoIndex};
       visit_edges(piece, [&](std::size_t k, std::uint32_t e) { own[k] = middles[e]; });
       if (graded[piece.source] > level)
         add_quarters(piece, own, finer);
@@ -411,11 +411,11 @@ RefinedSurface refine_butterfly(std::size_t vertex_count, std::span<const Triang
     }
     pieces = std::move(finer);
 
-    std::vector<Edge> finer_creases;
-    for (const Edge& crease : level_creases) {
+    std::vector<VertexPair> finer_creases;
+    for (const VertexPair& crease : level_creases) {
       if (crease[0] == crease[1]) finer_creases.push_back(crease);
       const std::uint32_t e = mesh.find(crease[0], crease[1]);
-      if (e == kNone || middles[e] == kNone) continue;
+      if (e == kNoIndex || middles[e] == kNoIndex) continue;
       finer_creases.push_back({crease[0], middles[e]});
       finer_creases.push_back({middles[e], crease[1]});
     }

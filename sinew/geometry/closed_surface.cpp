@@ -12,15 +12,15 @@ namespace sinew {
 namespace {
 
 /// One side of a triangle.
-struct Side {
+struct DirectedSide {
   std::uint32_t low, high;  // vertices
   int direction;            // 1 from low to high
   std::uint32_t triangle;
 };
 
 /// All sides of all triangles, those along one edge side by side.
-std::vector<Side> sorted_sides(std::span<const Triangle> triangles) {
-  std::vector<Side> sides;
+std::vector<DirectedSide> sort_directed_sides(std::span<const Triangle> triangles) {
+  std::vector<DirectedSide> sides;
   sides.reserve(3 * triangles.size());
   for (std::uint32_t t = 0; t < triangles.size(); ++t)
     for (int k = 0; k < 3; ++k) {
@@ -28,7 +28,7 @@ std::vector<Side> sorted_sides(std::span<const Triangle> triangles) {
       assert(a != b);
       sides.push_back({std::min(a, b), std::max(a, b), a < b ? 1 : -1, t});
     }
-  std::sort(sides.begin(), sides.end(), [](const Side& a, const Side& b) {
+  std::sort(sides.begin(), sides.end(), [](const DirectedSide& a, const DirectedSide& b) {
     if (a.low != b.low) return a.low < b.low;
     return a.high != b.high ? a.high < b.high : a.triangle < b.triangle;
   });
@@ -37,7 +37,7 @@ std::vector<Side> sorted_sides(std::span<const Triangle> triangles) {
 
 /// Calls visit(sides) for each edge with its sides.
 template <class Visit>
-void for_each_edge(std::span<const Side> sides, const Visit& visit) {
+void for_each_balanced_edge(std::span<const DirectedSide> sides, const Visit& visit) {
   for (std::size_t begin = 0, end = 0; begin < sides.size(); begin = end) {
     while (end < sides.size() && sides[end].low == sides[begin].low && sides[end].high == sides[begin].high)
       ++end;
@@ -53,9 +53,9 @@ struct BorderEdge {
 
 std::vector<BorderEdge> unbalanced_edges(std::span<const Triangle> triangles) {
   std::vector<BorderEdge> border;
-  for_each_edge(sorted_sides(triangles), [&](std::span<const Side> sides) {
+  for_each_balanced_edge(sort_directed_sides(triangles), [&](std::span<const DirectedSide> sides) {
     int balance = 0;
-    for (const Side& side : sides) balance += side.direction;
+    for (const DirectedSide& side : sides) balance += side.direction;
     if (balance > 0) border.push_back({sides[0].low, sides[0].high, balance});
     if (balance < 0) border.push_back({sides[0].high, sides[0].low, -balance});
   });
@@ -98,7 +98,7 @@ ClosedSurface close_surface(std::size_t vertex_count, std::span<const Triangle> 
     std::sort(vertices.begin(), vertices.end());
     vertices.erase(std::unique(vertices.begin(), vertices.end()), vertices.end());
   }
-  for_each_edge(sorted_sides(closed.triangles), [&](std::span<const Side> sides) {
+  for_each_balanced_edge(sort_directed_sides(closed.triangles), [&](std::span<const DirectedSide> sides) {
     if (sides.size() == 2 && sides[0].direction != sides[1].direction)
       closed.neighbours.push_back({sides[0].triangle, sides[1].triangle});
   });

@@ -137,7 +137,7 @@ bool triangles_intersect(const Corners& a, const Corners& b) {
 
 namespace {
 
-constexpr std::uint32_t kLeafSize = 4;
+constexpr std::uint32_t kTrianglesPerLeaf = 4;
 constexpr std::size_t kTasks = 512;
 
 struct Box {
@@ -158,14 +158,14 @@ struct Box {
   }
 };
 
-// A node of the tree is a range of the tree's triangle order, halved at its middle down to kLeafSize. Nodes
-// are numbered as in a heap, so no links need to be kept.
+// A node of the tree is a range of the tree's triangle order, halved at its middle down to kTrianglesPerLeaf.
+// Nodes are numbered as in a heap, so no links need to be kept.
 struct Node {
   std::uint32_t begin, end;
   std::size_t index;
 
   std::uint32_t size() const { return end - begin; }
-  bool is_leaf() const { return size() <= kLeafSize; }
+  bool is_leaf() const { return size() <= kTrianglesPerLeaf; }
   Node left() const { return {begin, begin + size() / 2, 2 * index + 1}; }
   Node right() const { return {begin + size() / 2, end, 2 * index + 2}; }
   // No index of this node's subtree reaches this number, when it is the root: halving n down to a leaf takes
@@ -175,7 +175,7 @@ struct Node {
 
 // Sorts the triangles so that halving at the middle is a median cut across the longest side.
 void sort_tree(std::span<std::uint32_t> order, const std::vector<Vec3f>& centres) {
-  if (order.size() <= kLeafSize) return;
+  if (order.size() <= kTrianglesPerLeaf) return;
   Box box;
   for (const std::uint32_t t : order) box.extend(centres[t]);
   int axis = 0;

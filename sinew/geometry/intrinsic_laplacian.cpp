@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <sinew/core/index.h>
 #include <sinew/core/parallel.h>
 #include <sinew/geometry/disjoint_sets.h>
 #include <sinew/geometry/topology.h>
@@ -29,18 +30,13 @@ namespace sinew {
 
 namespace {
 
-constexpr std::uint32_t kNone = 0xffffffff;
-constexpr std::size_t kBlock = 2048;
+constexpr std::size_t kEdgesPerTask = 2048;
 
 // Relative to 1 and the sizes of the two cotangents: an edge whose cotangents sum to less than -kFlipBelow is
 // flipped, and reported when after all flips the sum is still less than -kReportBelow. In between lies what
 // rounding can do to flat triangles.
 constexpr double kFlipBelow = 1e-12;
 constexpr double kReportBelow = 1e-7;
-
-bool repeats_corner(const Triangle& f) {
-  return f[0] == f[1] || f[1] == f[2] || f[2] == f[0];
-}
 
 // ---- Sides: side 3 t + k of triangle t runs from its corner k to the next. ----
 
@@ -184,9 +180,9 @@ struct Edge {
   double length;
   double cotangent[2];      // of the angle opposite this side; 0 where no triangle is
   std::uint32_t origin[2];  // the vertex the side starts at; of both sides, even if only one has a triangle
-  std::uint32_t next[2];    // half-edge, round the triangle; kNone where no triangle is
+  std::uint32_t next[2];    // half-edge, round the triangle; kNoIndex where no triangle is
 
-  bool rim() const { return next[1] == kNone; }
+  bool rim() const { return next[1] == kNoIndex; }
   double sum() const { return cotangent[0] + cotangent[1]; }
 };
 
@@ -211,7 +207,7 @@ class IntrinsicTriangulation {
   void for_each_triangle(const Body& body) const {
     for (std::uint32_t a = 0; a < 2 * edges.size(); ++a) {
       const std::uint32_t b = next(a);
-      if (b == kNone || b < a) continue;
+      if (b == kNoIndex || b < a) continue;
       const std::uint32_t c = next(b);
       if (c > a) body(a, b, c);
     }
@@ -321,7 +317,7 @@ template <class Doubled>
 IntrinsicTriangulation double_cover(const IntrinsicTriangulation& sheet, const Doubled& doubled) {
   // Which half-edge of the cover a half-edge's front copy and its back copy become. The back copy runs the
   // other way round its triangle.
-  std::vector<std::uint32_t> front(2 * sheet.edges.size(), kNone), back(2 * sheet.edges.size(), kNone);
+  std::vector<std::uint32_t> front(2 * sheet.edges.size(), kNoIndex), back(2 * sheet.edges.size(), kNoIndex);
   std::uint32_t count = 0;
   for (std::uint32_t e = 0; e < sheet.edges.size(); ++e) {
     const Edge& edge = sheet.edges[e];
@@ -350,7 +346,7 @@ IntrinsicTriangulation double_cover(const IntrinsicTriangulation& sheet, const D
   IntrinsicTriangulation cover;
   cover.edges.resize(count);
   for (std::uint32_t h = 0; h < front.size(); ++h) {
-    if (front[h] == kNone) continue;
+    if (front[h] == kNoIndex) continue;
     for (const std::uint32_t copy : {front[h], back[h]}) {
       cover.edges[copy >> 1].length = sheet.length(h);
       cover.cotangent(copy) = sheet.cotangent(h);
@@ -365,17 +361,17 @@ IntrinsicTriangulation double_cover(const IntrinsicTriangulation& sheet, const D
 
 // ---- Matrix ----
 
-struct Entry {
+struct MatrixEntry {
   int row;
   double weight;
 };
 
 // Sorts a column and sums what stands in one row, in place. Returns how many rows are left.
-std::size_t merge(std::span<Entry> column) {
+std::size_t merge(std::span<MatrixEntry> column) {
   // Edges come in the order of the mesh's, so that only flipped ones are out of place.
-  sort_short(column, [](const Entry& a, const Entry& b) { return a.row < b.row; });
+  sort_short(column, [](const MatrixEntry& a, const MatrixEntry& b) { return a.row < b.row; });
   std::size_t kept = 0;
-  for (const Entry& entry : column) {
+  for (const MatrixEntry& entry : column) {
     if (kept > 0 && column[kept - 1].row == entry.row)
       column[kept - 1].weight += entry.weight;
     else
@@ -384,8 +380,8 @@ std::size_t merge(std::span<Entry> column) {
   return kept;
 }
 
-// The matrix L = D - W from weights of edges. Entry (i, j) and entry (j, i) add the same numbers in the same
-// order, so it is symmetric to the bit.
+// The matrix L = D - W from weights of edges. MatrixEntry (i, j) and entry (j, i) add the same numbers in the
+// same order, so it is symmetric to the bit.
 class LaplacianBuilder {
  public:
   explicit LaplacianBuilder(std::size_t vertex_count) : starts_(vertex_count + 2, 0) {}
@@ -411,7 +407,7 @@ class LaplacianBuilder {
   Eigen::SparseMatrix<double> build() {
     const std::size_t n = starts_.size() - 2;
     std::vector<int> places(n + 1, 0);
-    parallel_blocks(n, kBlock, [&](std::size_t begin, std::size_t end) {
+    parallel_blocks(n, kEdgesPerTask, [&](std::size_t begin, std::size_t end) {
       for (std::size_t v = begin; v < end; ++v) places[v + 1] = static_cast<int>(merge(column(v)) + 1);
     });
     for (std::size_t v = 0; v < n; ++v) places[v + 1] += places[v];
@@ -421,12 +417,12 @@ class LaplacianBuilder {
     std::copy(places.begin(), places.end(), laplacian.outerIndexPtr());
     int* const rows = laplacian.innerIndexPtr();
     double* const values = laplacian.valuePtr();
-    parallel_blocks(n, kBlock, [&](std::size_t begin, std::size_t end) {
+    parallel_blocks(n, kEdgesPerTask, [&](std::size_t begin, std::size_t end) {
       for (std::size_t v = begin; v < end; ++v) {
         int place = places[v], diagonal_place = place;
         double diagonal = 0;
         const auto kept = static_cast<std::size_t>(places[v + 1] - places[v] - 1);
-        for (const Entry& entry : column(v).first(kept)) {
+        for (const MatrixEntry& entry : column(v).first(kept)) {
           if (entry.row < static_cast<int>(v)) ++diagonal_place;
           if (place == diagonal_place) ++place;
           // Below 0 by rounding, or where flips ran out.
@@ -444,12 +440,12 @@ class LaplacianBuilder {
   }
 
  private:
-  std::span<Entry> column(std::size_t v) {
+  std::span<MatrixEntry> column(std::size_t v) {
     return std::span(entries_).subspan(starts_[v], starts_[v + 1] - starts_[v]);
   }
 
   std::vector<std::uint32_t> starts_;
-  std::vector<Entry> entries_;
+  std::vector<MatrixEntry> entries_;
 };
 
 // ---- From the mesh to its intrinsic triangulation ----
@@ -479,7 +475,7 @@ IntrinsicTriangulation glue(const MeshView& mesh, IntrinsicLaplacian& report) {
       if (first_rises != vertices_of(triangles, sides[1]).rises()) {
         half_edge_of_side[sides[0]] = first_rises ? 2 * e : 2 * e + 1;
         half_edge_of_side[sides[1]] = first_rises ? 2 * e + 1 : 2 * e;
-        sheet.edges.push_back({0, {0, 0}, {low, high}, {kNone, kNone}});
+        sheet.edges.push_back({0, {0, 0}, {low, high}, {kNoIndex, kNoIndex}});
         return;
       }
       ++report.flipped_edges;
@@ -492,7 +488,7 @@ IntrinsicTriangulation glue(const MeshView& mesh, IntrinsicLaplacian& report) {
     for (const std::uint32_t side : sides) {
       const SideVertices vertices = vertices_of(triangles, side);
       half_edge_of_side[side] = static_cast<std::uint32_t>(2 * sheet.edges.size());
-      sheet.edges.push_back({0, {0, 0}, {vertices.from, vertices.to}, {kNone, kNone}});
+      sheet.edges.push_back({0, {0, 0}, {vertices.from, vertices.to}, {kNoIndex, kNoIndex}});
     }
   });
   for (std::size_t side = 0; side < half_edge_of_side.size(); side += 3)
@@ -511,7 +507,7 @@ struct Component {
 };
 
 struct ComponentTable {
-  std::vector<std::uint32_t> of_vertex;  // kNone for vertices without triangles
+  std::vector<std::uint32_t> of_vertex;  // kNoIndex for vertices without triangles
   std::vector<Component> all;
 
   Component& operator[](const Edge& edge) { return all[of_vertex[edge.origin[0]]]; }
@@ -522,10 +518,10 @@ ComponentTable find_components(std::size_t vertex_count, const IntrinsicTriangul
   DisjointSets sets(vertex_count);
   for (const Edge& edge : sheet.edges) sets.join(edge.origin[0], edge.origin[1]);
   ComponentTable components;
-  components.of_vertex.assign(vertex_count, kNone);
+  components.of_vertex.assign(vertex_count, kNoIndex);
   for (const Edge& edge : sheet.edges) {
     std::uint32_t& at_root = components.of_vertex[sets.find(edge.origin[0])];
-    if (at_root != kNone) continue;
+    if (at_root != kNoIndex) continue;
     at_root = static_cast<std::uint32_t>(components.all.size());
     components.all.emplace_back();
   }

@@ -11,6 +11,10 @@ namespace sinew {
 
 using Triangle = std::array<std::uint32_t, 3>;
 
+inline bool repeats_corner(const Triangle& f) {
+  return f[0] == f[1] || f[1] == f[2] || f[2] == f[0];
+}
+
 /// A triangle surface that somebody else owns. What the algorithms of this module take.
 struct MeshView {
   std::span<const Vec3f> positions;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <sinew/core/index.h>
 #include <sinew/core/parallel.h>
 #include <sinew/geometry/incidence.h>
 
@@ -15,8 +16,6 @@ struct Wedge {
   bool operator==(const Wedge&) const = default;
   bool operator<(const Wedge& other) const { return from != other.from ? from < other.from : to < other.to; }
 };
-
-constexpr std::uint32_t kNone = 0xffffffff;
 
 // Scratch of one thread.
 struct RingBuilder {
@@ -57,7 +56,7 @@ struct RingBuilder {
         }
       }
       out[count++] = start;
-      for (std::uint32_t v = next(start); v != kNone && v != start; v = next(v)) out[count++] = v;
+      for (std::uint32_t v = next(start); v != kNoIndex && v != start; v = next(v)) out[count++] = v;
       if (count == wedges.size() + (open ? 1 : 0)) return open ? RingKind::open : RingKind::closed;
       count = 0;
     }
@@ -75,7 +74,7 @@ struct RingBuilder {
     const auto place =
         std::lower_bound(wedges.begin(), wedges.end(), v,
                          [](const Wedge& wedge, std::uint32_t from) { return wedge.from < from; });
-    return place != wedges.end() && place->from == v ? place->to : kNone;
+    return place != wedges.end() && place->from == v ? place->to : kNoIndex;
   }
 };
 
@@ -88,8 +87,8 @@ OneRings one_rings(std::size_t vertex_count, std::span<const Triangle> triangles
   rings.starts.assign(vertex_count + 1, 0);
   // Rings are built where there is room for the worst one, then moved together.
   std::vector<std::uint32_t> roomy(2 * incidence.corners.size());
-  constexpr std::size_t kBlock = 4096;
-  parallel_blocks(vertex_count, kBlock, [&](std::size_t begin, std::size_t end) {
+  constexpr std::size_t kVerticesPerRingTask = 4096;
+  parallel_blocks(vertex_count, kVerticesPerRingTask, [&](std::size_t begin, std::size_t end) {
     RingBuilder builder;
     for (std::size_t v = begin; v < end; ++v)
       rings.kinds[v] = builder.build(
@@ -97,7 +96,7 @@ OneRings one_rings(std::size_t vertex_count, std::span<const Triangle> triangles
   });
   for (std::size_t v = 0; v < vertex_count; ++v) rings.starts[v + 1] += rings.starts[v];
   rings.neighbours.resize(rings.starts.back());
-  parallel_blocks(vertex_count, kBlock, [&](std::size_t begin, std::size_t end) {
+  parallel_blocks(vertex_count, kVerticesPerRingTask, [&](std::size_t begin, std::size_t end) {
     for (std::size_t v = begin; v < end; ++v)
       std::copy_n(roomy.data() + 2 * std::size_t{incidence.starts[v]}, rings.starts[v + 1] - rings.starts[v],
                   rings.neighbours.data() + rings.starts[v]);

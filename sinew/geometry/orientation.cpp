@@ -7,13 +7,13 @@
 
 #include <Eigen/Geometry>
 
+#include <sinew/core/index.h>
 #include <sinew/core/parallel.h>
 
 namespace sinew {
 
 namespace {
 
-constexpr std::uint32_t kNone = 0xffffffff;
 // A patch that encloses less than this share of what a sphere of its area would is flat.
 constexpr double kFlat = 1e-3;
 // Rays leave their own triangle behind by this share of the patch's size.
@@ -50,7 +50,7 @@ std::vector<std::uint32_t> partner_edges(const MeshView& mesh) {
       const auto [smaller, larger] = ends(c);
       uses[next[smaller]++] = {larger, c};
     }
-  std::vector<std::uint32_t> partner(corners, kNone);
+  std::vector<std::uint32_t> partner(corners, kNoIndex);
   for (std::size_t v = 0; v < mesh.positions.size(); ++v) {
     const auto begin = uses.begin() + starts[v], end = uses.begin() + starts[v + 1];
     std::sort(begin, end, [](const EdgeUse& a, const EdgeUse& b) {
@@ -96,8 +96,8 @@ Patches find_patches(const MeshView& mesh) {
       const std::uint32_t t = queue[i];
       for (std::uint32_t k = 0; k < 3; ++k) {
         const std::uint32_t other = partner[3 * t + k];
-        if (other == kNone) patches.closed = false;
-        if (other == kNone || reached[other / 3] != 0) continue;
+        if (other == kNoIndex) patches.closed = false;
+        if (other == kNoIndex || reached[other / 3] != 0) continue;
         // Neighbours that agree run along their edge in opposite directions.
         const bool same_way = mesh.triangles[t][k] == mesh.triangles[other / 3][other % 3];
         patches.reversed[other / 3] = same_way ? !patches.reversed[t] : patches.reversed[t];
@@ -140,15 +140,15 @@ struct Escapes {
 
 Escapes count_escapes(const MeshView& mesh, std::span<const std::uint32_t> patch,
                       std::span<const std::uint8_t> reversed, const SurfaceQuery& query) {
-  constexpr std::size_t kSamples = 8;
+  constexpr std::size_t kSampledTriangles = 8;
   constexpr int kTilted = 5;
-  constexpr double kTilt = 0.9;  // radians
+  constexpr double kTiltAngle = 0.9;  // radians
   Eigen::AlignedBox3f box;
   for (const std::uint32_t t : patch)
     for (const std::uint32_t v : mesh.triangles[t]) box.extend(mesh.positions[v]);
   const float skip = kSkip * box.diagonal().norm();
   Escapes escapes;
-  const std::size_t samples = std::min(kSamples, patch.size());
+  const std::size_t samples = std::min(kSampledTriangles, patch.size());
   for (std::size_t i = 0; i < samples; ++i) {
     const std::uint32_t t = patch[i * patch.size() / samples];
     const Triangle& f = mesh.triangles[t];
@@ -164,8 +164,8 @@ Escapes count_escapes(const MeshView& mesh, std::span<const std::uint32_t> patch
       const double turn = 2 * M_PI * k / kTilted;
       const Vec3d way = k == kTilted
                             ? normal
-                            : Vec3d(std::cos(kTilt) * normal +
-                                    std::sin(kTilt) * (std::cos(turn) * side + std::sin(turn) * other));
+                            : Vec3d(std::cos(kTiltAngle) * normal +
+                                    std::sin(kTiltAngle) * (std::cos(turn) * side + std::sin(turn) * other));
       const Vec3f direction = way.cast<float>();
       if (!query.occluded(Ray{.origin = middle, .direction = direction, .t_near = skip})) ++escapes.front;
       if (!query.occluded(Ray{.origin = middle, .direction = -direction, .t_near = skip})) ++escapes.back;

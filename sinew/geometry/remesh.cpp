@@ -15,7 +15,7 @@ namespace {
 // Botsch and Kobbelt 2004, §4: with these two limits splits and collapses do not undo each other.
 constexpr double kLongest = 4.0 / 3;
 constexpr double kShortest = 4.0 / 5;
-constexpr std::size_t kVerticesPerTask = 512;
+constexpr std::size_t kVerticesPerRemeshTask = 512;
 // Vertices that the first stage works with; finer meshes start from its result, four times as fine each time.
 constexpr std::size_t kFirstStage = 40'000;
 
@@ -87,7 +87,7 @@ class Remesher {
 
   template <class Body>
   void for_all_vertices(const Body& body) const {
-    parallel_blocks(mesh_.vertex_slots(), kVerticesPerTask, [&](std::size_t begin, std::size_t end) {
+    parallel_blocks(mesh_.vertex_slots(), kVerticesPerRemeshTask, [&](std::size_t begin, std::size_t end) {
       for (std::size_t v = begin; v < end; ++v)
         if (mesh_.corner_at(static_cast<std::uint32_t>(v)) != Triangulation::kNone)
           body(static_cast<std::uint32_t>(v));

@@ -6,18 +6,13 @@
 #include <numeric>
 #include <unordered_map>
 
+#include <sinew/core/index.h>
 #include <sinew/geometry/one_rings.h>
 #include <sinew/geometry/predicates.h>
 
 namespace sinew {
 
 namespace {
-
-constexpr std::uint32_t kNone = 0xffffffff;
-
-bool repeats_corner(const Triangle& f) {
-  return f[0] == f[1] || f[1] == f[2] || f[2] == f[0];
-}
 
 // One side of one triangle.
 struct Side {
@@ -112,14 +107,14 @@ class Border {
     }
   };
 
-  // An edge at `vertex` that has not been walked yet, or kNone.
+  // An edge at `vertex` that has not been walked yet, or kNoIndex.
   std::uint32_t take_edge(std::uint32_t vertex) {
-    auto& first = first_end_.try_emplace(vertex, kNone).first->second;
-    if (first == kNone)
+    auto& first = first_end_.try_emplace(vertex, kNoIndex).first->second;
+    if (first == kNoIndex)
       first = static_cast<std::uint32_t>(std::lower_bound(ends_.begin(), ends_.end(), End{vertex, 0, 0}) -
                                          ends_.begin());
     while (first < ends_.size() && ends_[first].vertex == vertex && used_[ends_[first].edge]) ++first;
-    if (first == ends_.size() || ends_[first].vertex != vertex) return kNone;
+    if (first == ends_.size() || ends_[first].vertex != vertex) return kNoIndex;
     used_[ends_[first].edge] = 1;
     return ends_[first].edge;
   }
@@ -128,7 +123,7 @@ class Border {
   void walk(std::uint32_t start, std::vector<BoundaryLoop>& result) {
     std::vector<std::uint32_t> path = {start};
     std::unordered_map<std::uint32_t, std::size_t> place = {{start, 0}};
-    for (std::uint32_t e = take_edge(start); e != kNone; e = take_edge(path.back())) {
+    for (std::uint32_t e = take_edge(start); e != kNoIndex; e = take_edge(path.back())) {
       const std::uint32_t next = edges_[e][0] == path.back() ? edges_[e][1] : edges_[e][0];
       const auto [found, is_new] = place.try_emplace(next, path.size());
       if (is_new) {
@@ -152,7 +147,7 @@ class Border {
 }  // namespace
 
 Components connected_components(std::size_t vertex_count, std::span<const Triangle> triangles) {
-  assert(vertex_count < kNone);
+  assert(vertex_count < kNoIndex);
   // Union-find whose roots are always the smallest vertex of their set.
   std::vector<std::uint32_t> parent(vertex_count);
   std::iota(parent.begin(), parent.end(), 0u);

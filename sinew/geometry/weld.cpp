@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 
 namespace sinew {
 
@@ -19,19 +20,18 @@ std::uint64_t mix(std::uint64_t x) {  // splitmix64's finisher
   return x ^ (x >> 31);
 }
 
-constexpr std::uint32_t kNone = 0xffffffff;
-
 // A hash table of numbers with linear probing; the caller knows what a number stands for and compares.
 class Table {
  public:
-  explicit Table(std::size_t capacity) : slots_(std::bit_ceil(2 * capacity + 1), kNone) {}
+  explicit Table(std::size_t capacity) : slots_(std::bit_ceil(2 * capacity + 1), kNoIndex) {}
 
-  // The place of the number that `equal` accepts. It holds kNone when there is none; setting it enters one.
+  // The place of the number that `equal` accepts. It holds kNoIndex when there is none; setting it enters
+  // one.
   template <class Equal>
   std::uint32_t& find(std::uint64_t hash, const Equal& equal) {
     const std::size_t mask = slots_.size() - 1;
     std::size_t i = hash & mask;
-    while (slots_[i] != kNone && !equal(slots_[i])) i = (i + 1) & mask;
+    while (slots_[i] != kNoIndex && !equal(slots_[i])) i = (i + 1) & mask;
     return slots_[i];
   }
 
@@ -62,7 +62,7 @@ Weld weld_exactly(std::span<const Vec3f> positions, std::span<const std::uint32_
     const std::uint64_t zk = std::uint64_t{point.z} << 32 | point.key;
     std::uint32_t& welded =
         table.find(mix(mix(xy) + zk), [&](std::uint32_t w) { return points[w] == point; });
-    if (welded == kNone) {
+    if (welded == kNoIndex) {
       welded = static_cast<std::uint32_t>(points.size());
       points.push_back(point);
       weld.first_vertex.push_back(v);
@@ -103,7 +103,7 @@ Weld weld_near(const Weld& exact, std::span<const Vec3f> positions, std::span<co
     const std::uint32_t key = keys.empty() ? 0 : keys[v];
     const Cell own{
         {std::floor(p.x() / tolerance), std::floor(p.y() / tolerance), std::floor(p.z() / tolerance)}, key};
-    std::uint32_t nearest = kNone;
+    std::uint32_t nearest = kNoIndex;
     double nearest_squared = tolerance * tolerance;
     for (int neighbour = 0; neighbour < 27; ++neighbour) {
       Cell cell = own;
@@ -111,8 +111,8 @@ Weld weld_near(const Weld& exact, std::span<const Vec3f> positions, std::span<co
       cell.at[1] += neighbour / 3 % 3 - 1;
       cell.at[2] += neighbour / 9 - 1;
       const std::uint32_t c = find(cell);
-      if (c == kNone) continue;
-      for (std::uint32_t w = newest_in_cell[c]; w != kNone; w = previous_in_cell[w]) {
+      if (c == kNoIndex) continue;
+      for (std::uint32_t w = newest_in_cell[c]; w != kNoIndex; w = previous_in_cell[w]) {
         const double squared = (positions[weld.first_vertex[w]].cast<double>() - p).squaredNorm();
         if (squared < nearest_squared || (squared == nearest_squared && w < nearest)) {
           nearest = w;
@@ -120,14 +120,14 @@ Weld weld_near(const Weld& exact, std::span<const Vec3f> positions, std::span<co
         }
       }
     }
-    if (nearest == kNone) {
+    if (nearest == kNoIndex) {
       nearest = static_cast<std::uint32_t>(weld.first_vertex.size());
       weld.first_vertex.push_back(v);
       std::uint32_t& c = find(own);
-      if (c == kNone) {
+      if (c == kNoIndex) {
         c = static_cast<std::uint32_t>(cells.size());
         cells.push_back(own);
-        newest_in_cell.push_back(kNone);
+        newest_in_cell.push_back(kNoIndex);
       }
       previous_in_cell.push_back(newest_in_cell[c]);
       newest_in_cell[c] = nearest;
@@ -143,7 +143,7 @@ Weld weld_near(const Weld& exact, std::span<const Vec3f> positions, std::span<co
 
 Weld weld_vertices(std::span<const Vec3f> positions, std::span<const std::uint32_t> keys, float tolerance) {
   assert(keys.empty() || keys.size() == positions.size());
-  assert(positions.size() < kNone);
+  assert(positions.size() < kNoIndex);
   if (!(tolerance >= 0) || std::isinf(tolerance))
     throw Error(fmt::format("weld tolerance {} m: must be 0 or more", tolerance));
   Weld weld = weld_exactly(positions, keys);

@@ -15,7 +15,7 @@ constexpr double kShareOfLimb = 0.05;
 constexpr double kRestRatio = 3;
 constexpr int kRings = 3;
 constexpr double kCosine = 0.5;
-constexpr std::size_t kVerticesPerTask = 16;
+constexpr std::size_t kRaysPerTask = 16;
 
 using Corners = std::array<Vec3d, 3>;
 
@@ -108,7 +108,7 @@ std::vector<std::uint8_t> FoldContact::find(std::span<const Vec3f> positions, co
                                             std::span<const std::uint32_t> flipped,
                                             std::span<const std::uint32_t> vertices) const {
   std::vector<std::uint8_t> contact(vertices.size(), 0);
-  parallel_blocks(vertices.size(), kVerticesPerTask, [&](std::size_t begin, std::size_t end) {
+  parallel_blocks(vertices.size(), kRaysPerTask, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) contact[i] = in_contact(positions, boxes, flipped, vertices[i]);
   });
   return contact;

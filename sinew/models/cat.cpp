@@ -10,25 +10,12 @@ namespace sinew {
 
 namespace {
 
-constexpr double kDegree = std::numbers::pi / 180;
-
 Mat3d turn_x(double degrees) {
   return Eigen::AngleAxisd(degrees * kDegree, Vec3d::UnitX()).toRotationMatrix();
 }
 
-/// A turn about x, y, z in degrees, for shapes that lie askew.
-Mat3d tilt(double x, double y, double z) {
-  return (Eigen::AngleAxisd(z * kDegree, Vec3d::UnitZ()) * Eigen::AngleAxisd(y * kDegree, Vec3d::UnitY()) *
-          Eigen::AngleAxisd(x * kDegree, Vec3d::UnitX()))
-      .toRotationMatrix();
-}
-
-JointLimits range(AngleRange flex, double spread, double twist) {
-  return {flex, {-spread, spread}, {-twist, twist}};
-}
-
-/// Limits of a hinge that stands bent at rest, from how far it may be bent at all (0 is straight).
-JointLimits hinge(const Vec3d& upper, const Vec3d& lower, double least_bend, double most_bend) {
+/// Limits of a bent_hinge that stands bent at rest, from how far it may be bent at all (0 is straight).
+JointLimits bent_hinge(const Vec3d& upper, const Vec3d& lower, double least_bend, double most_bend) {
   const double bend = std::atan2(upper.cross(lower).norm(), upper.dot(lower)) / kDegree;
   return {{least_bend - bend, most_bend - bend}, {-4, 4}, {-12, 12}};
 }
@@ -52,9 +39,9 @@ constexpr double kTrunkAxis = 0.210;
 
 /// Where things are for given proportions. The trunk is built level, about the height of a usual cat, and
 /// then turned about x and lifted so that legs of any length reach the ground.
-class Body {
+class CatBody {
  public:
-  explicit Body(const Proportions& p) : arm(p.arm), leg(p.leg), head(p.head), g(p.girth) {
+  explicit CatBody(const Proportions& p) : arm(p.arm), leg(p.leg), head(p.head), g(p.girth) {
     const Vec3d between = kForeLeg[0] - kHindLeg[0];
     const double length = std::hypot(between.y(), between.z());
     const double level = std::atan2(between.y(), between.z());
@@ -118,20 +105,20 @@ class Body {
   double hip_height_;
 };
 
-void add_trunk(Rig& rig, Flesh& flesh, const Body& body) {
+void add_trunk(Rig& rig, Flesh& flesh, const CatBody& body) {
   const double g = body.g;
   const Vec3d x = Vec3d::UnitX();
   // Arching the back is positive: it takes the front end down.
   const int hips = rig.add("hips", -1, body.at(0, 0.230, -0.135), body.at(0, 0.238, -0.090), x,
-                           range({-180, 180}, 90, 180));
+                           even_limits({-180, 180}, 90, 180));
   const int spine_1 = rig.add("spine_1", hips, body.at(0, 0.238, -0.090), body.at(0, 0.241, -0.038), x,
-                              range({-25, 40}, 20, 15));
+                              even_limits({-25, 40}, 20, 15));
   const int spine_2 = rig.add("spine_2", spine_1, body.at(0, 0.241, -0.038), body.at(0, 0.239, 0.014), x,
-                              range({-25, 40}, 20, 20));
+                              even_limits({-25, 40}, 20, 20));
   const int spine_3 = rig.add("spine_3", spine_2, body.at(0, 0.239, 0.014), body.at(0, 0.235, 0.066), x,
-                              range({-20, 30}, 18, 25));
-  const int chest =
-      rig.add("chest", spine_3, body.at(0, 0.235, 0.066), body.neck_root(), x, range({-15, 25}, 15, 25));
+                              even_limits({-20, 30}, 18, 25));
+  const int chest = rig.add("chest", spine_3, body.at(0, 0.235, 0.066), body.neck_root(), x,
+                            even_limits({-15, 25}, 15, 25));
 
   const int trunk = flesh.add_group(0, 0.02 * g);
   const auto add = [&](std::vector<int> joints, double px, double y, double z, const Vec3d& radii,
@@ -183,24 +170,25 @@ void add_trunk(Rig& rig, Flesh& flesh, const Body& body) {
     }
     // Lifting the tail is positive.
     joint = rig.add("tail_" + std::to_string(k + 1), joint, bow[0], place, x,
-                    range(k == 0 ? AngleRange{-70, 110} : AngleRange{-50, 50}, 40, 20));
+                    even_limits(k == 0 ? AngleRange{-70, 110} : AngleRange{-50, 50}, 40, 20));
     for (std::size_t piece = 0; piece < kPieces; ++piece)
       flesh.add_cone({tail, 0.006 * g, {joint}}, bow[piece], radius(k + static_cast<double>(piece) / kPieces),
                      bow[piece + 1], radius(k + static_cast<double>(piece + 1) / kPieces));
   }
 }
 
-void add_head(Rig& rig, Flesh& flesh, const Body& body) {
+void add_head(Rig& rig, Flesh& flesh, const CatBody& body) {
   const double g = body.g, h = body.head;
   const Vec3d x = Vec3d::UnitX();
   const Vec3d root = body.neck_root(), base = body.head_root();
   const Vec3d middle = 0.5 * (root + base) + Vec3d(0, 0.003, 0);
   const auto at = [&](double px, double y, double z) { return Vec3d(base + h * Vec3d(px, y, z)); };
   const int chest = rig.at("chest");
-  const int neck_1 = rig.add("neck_1", chest, root, middle, x, range({-40, 45}, 35, 25));
-  const int neck_2 = rig.add("neck_2", neck_1, middle, base, x, range({-40, 45}, 35, 35));
-  const int head = rig.add("head", neck_2, base, at(0, 0.012, 0.080), x, range({-40, 45}, 25, 45));
-  const int jaw = rig.add("jaw", head, at(0, -0.006, 0.030), at(0, -0.019, 0.078), x, range({0, 45}, 5, 0));
+  const int neck_1 = rig.add("neck_1", chest, root, middle, x, even_limits({-40, 45}, 35, 25));
+  const int neck_2 = rig.add("neck_2", neck_1, middle, base, x, even_limits({-40, 45}, 35, 35));
+  const int head = rig.add("head", neck_2, base, at(0, 0.012, 0.080), x, even_limits({-40, 45}, 25, 45));
+  const int jaw =
+      rig.add("jaw", head, at(0, -0.006, 0.030), at(0, -0.019, 0.078), x, even_limits({0, 45}, 5, 0));
 
   const int throat = flesh.add_group(0, 0.02 * g);
   const double nape = 0.028 * std::sqrt(g * h);
@@ -246,7 +234,7 @@ void add_head(Rig& rig, Flesh& flesh, const Body& body) {
     const auto spot = [&](double px, double y, double z) { return at(side * px, y, z); };
     const Vec3d tip = spot(0.0360, 0.0715, 0.0200);
     const int ear_joint = rig.add(side > 0 ? "ear.L" : "ear.R", head, spot(0.024, 0.034, 0.018), tip, x,
-                                  range({-35, 25}, 35, 35));
+                                  even_limits({-35, 25}, 35, 35));
     const int ear = flesh.add_group(0, 0.014 * h);
     const std::vector<int> joints{ear_joint, head};
     const Flesh::Joining rim{ear, 0.006 * h, joints};
@@ -311,7 +299,7 @@ class LegFlesh {
   double side_, g_;
 };
 
-void add_fore_leg(Rig& rig, Flesh& flesh, const Body& body, double side) {
+void add_fore_leg(Rig& rig, Flesh& flesh, const CatBody& body, double side) {
   const double g = body.g;
   const std::string suffix = side > 0 ? ".L" : ".R";
   const int chest = rig.at("chest");
@@ -320,13 +308,14 @@ void add_fore_leg(Rig& rig, Flesh& flesh, const Body& body, double side) {
   const Vec3d blade = body.at(side * 0.024, 0.246, 0.098);
   const Vec3d x = Vec3d::UnitX();
   // The limb swings forwards, the elbow closes forwards, the carpus and the toes backwards.
-  const int scapula = rig.add("scapula" + suffix, chest, blade, shoulder, -x, range({-30, 30}, 12, 12));
-  const int upper = rig.add("upper_arm" + suffix, scapula, shoulder, elbow, -x, range({-55, 80}, 30, 35));
+  const int scapula = rig.add("scapula" + suffix, chest, blade, shoulder, -x, even_limits({-30, 30}, 12, 12));
+  const int upper =
+      rig.add("upper_arm" + suffix, scapula, shoulder, elbow, -x, even_limits({-55, 80}, 30, 35));
   const Vec3d upper_way = elbow - shoulder, lower_way = carpus - elbow;
   const int lower = rig.add("lower_arm" + suffix, upper, elbow, carpus, upper_way.cross(lower_way),
-                            hinge(upper_way, lower_way, 16, 158));
-  const int paw = rig.add("paw" + suffix, lower, carpus, knuckle, x, range({-65, 140}, 20, 25));
-  const int toes = rig.add("toes" + suffix, paw, knuckle, joints[4], x, range({-75, 60}, 8, 8));
+                            bent_hinge(upper_way, lower_way, 16, 158));
+  const int paw = rig.add("paw" + suffix, lower, carpus, knuckle, x, even_limits({-65, 140}, 20, 25));
+  const int toes = rig.add("toes" + suffix, paw, knuckle, joints[4], x, even_limits({-75, 60}, 8, 8));
 
   const int group = flesh.add_group(0, 0.010 * g);
   LegFlesh leg(flesh, group, side, g);
@@ -352,7 +341,7 @@ void add_fore_leg(Rig& rig, Flesh& flesh, const Body& body, double side) {
   add_paw(flesh, group, side, paw, toes, knuckle, joints[4], g);
 }
 
-void add_hind_leg(Rig& rig, Flesh& flesh, const Body& body, double side) {
+void add_hind_leg(Rig& rig, Flesh& flesh, const CatBody& body, double side) {
   const double g = body.g;
   const std::string suffix = side > 0 ? ".L" : ".R";
   const int hips = rig.at("hips"), spine = rig.at("spine_1");
@@ -361,12 +350,12 @@ void add_hind_leg(Rig& rig, Flesh& flesh, const Body& body, double side) {
   const Vec3d thigh_way = knee - hip, shin_way = hock - knee, foot_way = knuckle - hock;
   const Vec3d x = Vec3d::UnitX();
   // The limb swings forwards, the knee closes backwards, the hock forwards, the toes backwards.
-  const int thigh = rig.add("thigh" + suffix, hips, hip, knee, -x, range({-65, 75}, 35, 30));
+  const int thigh = rig.add("thigh" + suffix, hips, hip, knee, -x, even_limits({-65, 75}, 35, 30));
   const int shin = rig.add("shin" + suffix, thigh, knee, hock, thigh_way.cross(shin_way),
-                           hinge(thigh_way, shin_way, 16, 156));
+                           bent_hinge(thigh_way, shin_way, 16, 156));
   const int metatarsus = rig.add("metatarsus" + suffix, shin, hock, knuckle, shin_way.cross(foot_way),
-                                 hinge(shin_way, foot_way, 14, 159));
-  const int toes = rig.add("foot" + suffix, metatarsus, knuckle, joints[4], x, range({-75, 60}, 8, 8));
+                                 bent_hinge(shin_way, foot_way, 14, 159));
+  const int toes = rig.add("foot" + suffix, metatarsus, knuckle, joints[4], x, even_limits({-75, 60}, 8, 8));
 
   const int group = flesh.add_group(0, 0.012 * g);
   LegFlesh leg(flesh, group, side, g);
@@ -404,7 +393,7 @@ void add_hind_leg(Rig& rig, Flesh& flesh, const Body& body, double side) {
 }  // namespace
 
 BuiltModel make_cat_model(const ModelOptions& options, const Progress& progress) {
-  const Body body(options.proportions);
+  const CatBody body(options.proportions);
   Rig rig;
   Flesh flesh;
   add_trunk(rig, flesh, body);

@@ -12,18 +12,15 @@ namespace sinew {
 
 namespace {
 
-constexpr double kFramesPerSecond = 30;
-constexpr double kTurn = 2 * std::numbers::pi;
-
 /// From 0 to 1 with these slopes at the ends.
 double eased(double share, double slope_0, double slope_1) {
   const double s = share, s2 = s * s, s3 = s2 * s;
   return (3 * s2 - 2 * s3) + slope_0 * (s3 - 2 * s2 + s) + slope_1 * (s3 - s2);
 }
 
-class Actor {
+class CatActor {
  public:
-  explicit Actor(const Rig& rig) : rig_(rig) {
+  explicit CatActor(const Rig& rig) : rig_(rig) {
     for (std::size_t l = 0; l < legs_.size(); ++l) {
       Leg& leg = legs_[l];
       leg.fore = l == kLeftFore || l == kRightFore;
@@ -346,7 +343,7 @@ class Actor {
 }  // namespace
 
 std::vector<Clip> cat_clips(const Rig& rig) {
-  const Actor actor(rig);
+  const CatActor actor(rig);
   return {actor.bend(), actor.twist(), actor.walk(), actor.run(), actor.jump()};
 }
 

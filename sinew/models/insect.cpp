@@ -14,25 +14,21 @@ namespace sinew {
 
 namespace {
 
-JointLimits range(AngleRange flex, double spread, double twist) {
-  return {flex, {-spread, spread}, {-twist, twist}};
-}
-
-/// Limits of a hinge that stands bent at rest, from how far it may be bent at all (0 is straight).
-JointLimits hinge(const Vec3d& upper, const Vec3d& lower, double least_bend, double most_bend) {
+/// Limits of a leg_hinge that stands bent at rest, from how far it may be bent at all (0 is straight).
+JointLimits leg_hinge(const Vec3d& upper, const Vec3d& lower, double least_bend, double most_bend) {
   const double bend = std::atan2(upper.cross(lower).norm(), upper.dot(lower)) / kDegree;
   return {{least_bend - bend, most_bend - bend}, {-6, 6}, {-6, 6}};
 }
 
 /// Where a leg leaves the thorax, and how it goes on from there in an upright plane.
-struct LegPlan {
+struct InsectLegPlan {
   const char* name;
   double root_z;   // metres
   double coxa_z;   // how much farther forwards the coxa ends
   double forward;  // degrees of the plane, from the side towards +z
   double size;     // against the middle legs
 };
-constexpr std::array<LegPlan, 3> kLegs{{
+constexpr std::array<InsectLegPlan, 3> kLegs{{
     {"fore", 0.042, 0.010, 42, 0.94},
     {"mid", 0.011, -0.001, -6, 1},
     {"hind", -0.019, -0.009, -47, 1.14},
@@ -46,8 +42,8 @@ constexpr double kSwellHeight = 0.050;
 constexpr double kFootRadius = 0.0032;
 
 /// Where things are for given proportions.
-struct Body {
-  explicit Body(const Proportions& p)
+struct InsectBody {
+  explicit InsectBody(const Proportions& p)
       : antenna(p.arm), leg(p.leg), head(p.head), g(p.girth), thin(std::pow(p.girth, 0.6)) {
     lift = kFootRadius * thin - leg * kLegWay[2][1] - kSwellHeight;
   }
@@ -61,19 +57,19 @@ struct Body {
   Vec3d radii(double x, double y, double z) const { return {g * x, g * y, std::sqrt(g) * z}; }
 };
 
-void add_trunk(Rig& rig, Flesh& flesh, const Body& body) {
+void add_trunk(Rig& rig, Flesh& flesh, const InsectBody& body) {
   const double g = body.g;
   const Vec3d x = Vec3d::UnitX();
   const auto at = [&](double px, double y, double z) { return body.at(px, y, z); };
   // Raising the front end is negative, raising the rear end positive: both turn z towards -y.
   const int thorax =
-      rig.add("thorax", -1, at(0, 0.078, -0.034), at(0, 0.082, 0.054), x, range({-180, 180}, 90, 180));
+      rig.add("thorax", -1, at(0, 0.078, -0.034), at(0, 0.082, 0.054), x, even_limits({-180, 180}, 90, 180));
   const int waist =
-      rig.add("waist", thorax, at(0, 0.074, -0.036), at(0, 0.077, -0.058), x, range({-40, 50}, 25, 20));
-  const int abdomen_1 =
-      rig.add("abdomen_1", waist, at(0, 0.077, -0.058), at(0, 0.084, -0.108), x, range({-40, 50}, 25, 20));
+      rig.add("waist", thorax, at(0, 0.074, -0.036), at(0, 0.077, -0.058), x, even_limits({-40, 50}, 25, 20));
+  const int abdomen_1 = rig.add("abdomen_1", waist, at(0, 0.077, -0.058), at(0, 0.084, -0.108), x,
+                                even_limits({-40, 50}, 25, 20));
   const int abdomen_2 = rig.add("abdomen_2", abdomen_1, at(0, 0.084, -0.108), at(0, 0.074, -0.170), x,
-                                range({-30, 30}, 20, 10));
+                                even_limits({-30, 30}, 20, 10));
 
   const int trunk = flesh.add_group(0, 0.008 * g);
   const auto add = [&](int group, std::vector<int> joints, double y, double z, const Vec3d& radii,
@@ -102,7 +98,7 @@ void add_trunk(Rig& rig, Flesh& flesh, const Body& body) {
                  0.0050 * g);
 }
 
-void add_head(Rig& rig, Flesh& flesh, const Body& body) {
+void add_head(Rig& rig, Flesh& flesh, const InsectBody& body) {
   const double g = body.g, h = body.head, thin = body.thin;
   const Vec3d x = Vec3d::UnitX();
   const int thorax = rig.at("thorax");
@@ -110,7 +106,7 @@ void add_head(Rig& rig, Flesh& flesh, const Body& body) {
   // A great head stands off, out of the way of the fore legs.
   const Vec3d base = neck + Vec3d(0, 0.006 * std::max(0.0, h - 1), 0.005 + 0.030 * std::max(0.0, h - 1));
   const auto at = [&](double px, double y, double z) { return Vec3d(base + h * Vec3d(px, y, z)); };
-  const int head = rig.add("head", thorax, neck, at(0, -0.004, 0.062), x, range({-45, 45}, 35, 35));
+  const int head = rig.add("head", thorax, neck, at(0, -0.004, 0.062), x, even_limits({-45, 45}, 35, 35));
   flesh.add_cone({0, 0.006 * g, {head, thorax}}, body.at(0, 0.081, 0.046), 0.0100 * g, at(0, 0.001, 0.012),
                  0.0100 * std::sqrt(g * h));
 
@@ -143,9 +139,10 @@ void add_head(Rig& rig, Flesh& flesh, const Body& body) {
     const Vec3d funicle = length * Vec3d(side * 0.020, -0.026, 0.062);
     const Vec3d elbow = root + scape, tip = elbow + funicle;
     const Vec3d bend = scape.cross(funicle).normalized();
-    const int antenna_0 = rig.add("antenna_0" + suffix, head, root, elbow, bend, range({-50, 60}, 50, 30));
+    const int antenna_0 =
+        rig.add("antenna_0" + suffix, head, root, elbow, bend, even_limits({-50, 60}, 50, 30));
     const int antenna_1 =
-        rig.add("antenna_1" + suffix, antenna_0, elbow, tip, bend, hinge(scape, funicle, 10, 150));
+        rig.add("antenna_1" + suffix, antenna_0, elbow, tip, bend, leg_hinge(scape, funicle, 10, 150));
     const int feeler = flesh.add_group(0, 0.005 * h);
     flesh.add_sphere({feeler, 0.002 * thin, {antenna_0, head}}, root, 0.0062 * thin);
     flesh.add_cone({feeler, 0.002 * thin, {antenna_0}}, root, 0.0036 * thin, elbow, 0.0036 * thin);
@@ -153,7 +150,7 @@ void add_head(Rig& rig, Flesh& flesh, const Body& body) {
   }
 }
 
-void add_leg(Rig& rig, Flesh& flesh, const Body& body, const LegPlan& plan, double side) {
+void add_leg(Rig& rig, Flesh& flesh, const InsectBody& body, const InsectLegPlan& plan, double side) {
   const double thin = body.thin;
   const std::string suffix = side > 0 ? ".L" : ".R", name = plan.name;
   const int thorax = rig.at("thorax");
@@ -169,12 +166,13 @@ void add_leg(Rig& rig, Flesh& flesh, const Body& body, const LegPlan& plan, doub
   const Vec3d femur_way = knee - end, tibia_way = heel - knee;
   // The coxa swings the leg forwards, the femur lifts it, tibia and tarsus close towards the body.
   const Vec3d lift = out.cross(Vec3d::UnitY());
-  const int coxa =
-      rig.add(name + "_coxa" + suffix, thorax, root, end, -side * Vec3d::UnitY(), range({-45, 45}, 30, 30));
-  const int femur = rig.add(name + "_femur" + suffix, coxa, end, knee, lift, range({-60, 50}, 30, 40));
+  const int coxa = rig.add(name + "_coxa" + suffix, thorax, root, end, -side * Vec3d::UnitY(),
+                           even_limits({-45, 45}, 30, 30));
+  const int femur = rig.add(name + "_femur" + suffix, coxa, end, knee, lift, even_limits({-60, 50}, 30, 40));
   const int tibia =
-      rig.add(name + "_tibia" + suffix, femur, knee, heel, -lift, hinge(femur_way, tibia_way, 10, 150));
-  const int tarsus = rig.add(name + "_tarsus" + suffix, tibia, heel, tip, -lift, range({-40, 80}, 40, 40));
+      rig.add(name + "_tibia" + suffix, femur, knee, heel, -lift, leg_hinge(femur_way, tibia_way, 10, 150));
+  const int tarsus =
+      rig.add(name + "_tarsus" + suffix, tibia, heel, tip, -lift, even_limits({-40, 80}, 40, 40));
 
   const int leg = flesh.add_group(0, 0.004 * thin);
   const auto cone = [&](std::vector<int> joints, const Vec3d& a, double radius_a, const Vec3d& b,
@@ -190,13 +188,13 @@ void add_leg(Rig& rig, Flesh& flesh, const Body& body, const LegPlan& plan, doub
 }  // namespace
 
 BuiltModel make_insect_model(const ModelOptions& options, const Progress& progress) {
-  const Body body(options.proportions);
+  const InsectBody body(options.proportions);
   Rig rig;
   Flesh flesh;
   add_trunk(rig, flesh, body);
   add_head(rig, flesh, body);
   for (const double side : {1.0, -1.0})
-    for (const LegPlan& plan : kLegs) add_leg(rig, flesh, body, plan, side);
+    for (const InsectLegPlan& plan : kLegs) add_leg(rig, flesh, body, plan, side);
   BuiltModel model = finish_model("insect", std::move(rig), flesh, body.at(0, 0.078, 0.01),
                                   0.0022 * std::min({1.0, body.thin, body.head}), options.vertices, progress);
   model.scene.clips = insect_clips(model.rig);

@@ -11,12 +11,9 @@ namespace sinew {
 
 namespace {
 
-constexpr double kFramesPerSecond = 30;
-constexpr double kTurn = 2 * std::numbers::pi;
-
-class Actor {
+class InsectActor {
  public:
-  explicit Actor(const Rig& rig) : rig_(rig) {
+  explicit InsectActor(const Rig& rig) : rig_(rig) {
     for (std::size_t l = 0; l < legs_.size(); ++l) {
       Leg& leg = legs_[l];
       constexpr std::array<const char*, 3> kPairs{"fore_", "mid_", "hind_"};
@@ -100,7 +97,7 @@ class Actor {
 }  // namespace
 
 std::vector<Clip> insect_clips(const Rig& rig) {
-  return {Actor(rig).walk()};
+  return {InsectActor(rig).walk()};
 }
 
 }  // namespace sinew

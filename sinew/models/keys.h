@@ -10,7 +10,8 @@
 /// What the clips of built-in characters are put together from.
 namespace sinew {
 
-inline constexpr double kDegree = std::numbers::pi / 180;
+inline constexpr double kFramesPerSecond = 30;  ///< of all clips
+inline constexpr double kTurn = 2 * std::numbers::pi;
 
 /// From 0 to 1, level at both ends; constant outside.
 inline double smooth(double x) {

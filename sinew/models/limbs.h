@@ -16,6 +16,18 @@ struct Proportions {
   double girth = 1;  ///< thickness of everything
 };
 
+/// A turn about x, y, z in degrees, for shapes that lie askew.
+inline Mat3d tilt(double x, double y, double z) {
+  return (Eigen::AngleAxisd(z * kDegree, Vec3d::UnitZ()) * Eigen::AngleAxisd(y * kDegree, Vec3d::UnitY()) *
+          Eigen::AngleAxisd(x * kDegree, Vec3d::UnitX()))
+      .toRotationMatrix();
+}
+
+/// Limits of a joint that spreads and twists alike to both sides, degrees.
+inline JointLimits even_limits(AngleRange flex, double spread, double twist) {
+  return {flex, {-spread, spread}, {-twist, twist}};
+}
+
 /// A limb's own frame: where it starts, where it goes, and which way its inside (palm) faces.
 struct LimbFrame {
   Vec3d origin = Vec3d::Zero();

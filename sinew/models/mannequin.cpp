@@ -8,21 +8,9 @@ namespace sinew {
 
 namespace {
 
-/// A turn about x, y, z in degrees, for shapes that lie askew.
-Mat3d tilt(double x, double y, double z) {
-  constexpr double kDegree = 3.14159265358979323846 / 180;
-  return (Eigen::AngleAxisd(z * kDegree, Vec3d::UnitZ()) * Eigen::AngleAxisd(y * kDegree, Vec3d::UnitY()) *
-          Eigen::AngleAxisd(x * kDegree, Vec3d::UnitX()))
-      .toRotationMatrix();
-}
-
-JointLimits range(AngleRange flex, double spread, double twist) {
-  return {flex, {-spread, spread}, {-twist, twist}};
-}
-
 /// Heights of an adult of 1.78 m, from the ground up, with legs and head scaled.
-struct Body {
-  explicit Body(const Proportions& p) : leg(p.leg), arm(p.arm), head(p.head), g(p.girth) {
+struct MannequinBody {
+  explicit MannequinBody(const Proportions& p) : leg(p.leg), arm(p.arm), head(p.head), g(p.girth) {
     const double foot = 0.085;
     knee = foot + leg * 0.42;
     hip = knee + leg * 0.42;
@@ -37,7 +25,7 @@ struct Body {
   Vec3d flesh_at(double x, double y, double z) const { return at(g * x, y, g * z); }
 };
 
-void add_trunk(Rig& rig, Flesh& flesh, const Body& body) {
+void add_trunk(Rig& rig, Flesh& flesh, const MannequinBody& body) {
   const double g = body.g;
   const Vec3d x = Vec3d::UnitX();
   const auto at = [&](double px, double y, double z) { return body.at(px, y, z); };
@@ -45,12 +33,13 @@ void add_trunk(Rig& rig, Flesh& flesh, const Body& body) {
     return Vec3d(rx * g, ry * std::pow(g, 0.3), rz * g);
   };
   // Bending forwards is positive: it turns y towards z.
-  const int hips = rig.add("hips", -1, at(0, 0.955, 0), at(0, 1.05, 0), x, range({-180, 180}, 90, 180));
-  const int spine = rig.add("spine", hips, at(0, 1.05, 0), at(0, 1.16, -0.005), x, range({-25, 35}, 20, 20));
+  const int hips = rig.add("hips", -1, at(0, 0.955, 0), at(0, 1.05, 0), x, even_limits({-180, 180}, 90, 180));
+  const int spine =
+      rig.add("spine", hips, at(0, 1.05, 0), at(0, 1.16, -0.005), x, even_limits({-25, 35}, 20, 20));
   const int waist =
-      rig.add("waist", spine, at(0, 1.16, -0.005), at(0, 1.28, -0.012), x, range({-20, 30}, 20, 25));
+      rig.add("waist", spine, at(0, 1.16, -0.005), at(0, 1.28, -0.012), x, even_limits({-20, 30}, 20, 25));
   const int chest =
-      rig.add("chest", waist, at(0, 1.28, -0.012), at(0, 1.46, -0.02), x, range({-15, 25}, 15, 25));
+      rig.add("chest", waist, at(0, 1.28, -0.012), at(0, 1.46, -0.02), x, even_limits({-15, 25}, 15, 25));
 
   const int trunk = flesh.add_group(0, 0.02 * g);
   const auto add = [&](std::vector<int> joints, const Vec3d& centre, const Vec3d& radii, double blend,
@@ -83,15 +72,16 @@ void add_trunk(Rig& rig, Flesh& flesh, const Body& body) {
                         {0.006 * g, 0.007, 0.012 * g});  // navel
 }
 
-void add_head(Rig& rig, Flesh& flesh, const Body& body) {
+void add_head(Rig& rig, Flesh& flesh, const MannequinBody& body) {
   const double g = body.g, h = body.head;
   const Vec3d x = Vec3d::UnitX();
   const int chest = rig.at("chest");
   const Vec3d base = body.at(0, 1.562, 0.0);
-  const int neck = rig.add("neck", chest, body.at(0, 1.475, -0.025), base, x, range({-40, 40}, 35, 40));
-  const int head = rig.add("head", neck, base, base + h * Vec3d(0, 0.2, 0.01), x, range({-30, 35}, 20, 45));
+  const int neck = rig.add("neck", chest, body.at(0, 1.475, -0.025), base, x, even_limits({-40, 40}, 35, 40));
+  const int head =
+      rig.add("head", neck, base, base + h * Vec3d(0, 0.2, 0.01), x, even_limits({-30, 35}, 20, 45));
   const int jaw = rig.add("jaw", head, base + h * Vec3d(0, 0.048, 0.012), base + h * Vec3d(0, -0.004, 0.085),
-                          x, range({0, 25}, 5, 0));
+                          x, even_limits({0, 25}, 5, 0));
 
   const int throat = flesh.add_group(0, 0.03 * g);
   flesh.add_cone({throat, 0.03 * g, {neck, chest}}, body.at(0, 1.455, -0.028), 0.060 * g,
@@ -150,7 +140,7 @@ void add_head(Rig& rig, Flesh& flesh, const Body& body) {
   feature({jaw}, at(0, 0.0080, 0.0875), {0.0195, 0.0075, 0.0105}, 0.006);
 }
 
-void add_side(Rig& rig, Flesh& flesh, const Body& body, double side) {
+void add_side(Rig& rig, Flesh& flesh, const MannequinBody& body, double side) {
   const double g = body.g;
   const std::string suffix = side > 0 ? ".L" : ".R";
   const auto at = [&](double x, double y, double z) { return body.at(side * x, y, z); };
@@ -272,7 +262,7 @@ void add_side(Rig& rig, Flesh& flesh, const Body& body, double side) {
 }  // namespace
 
 BuiltModel make_mannequin_model(const ModelOptions& options, const Progress& progress) {
-  const Body body(options.proportions);
+  const MannequinBody body(options.proportions);
   Rig rig;
   Flesh flesh;
   add_trunk(rig, flesh, body);

@@ -12,16 +12,15 @@ namespace sinew {
 
 namespace {
 
-constexpr double kFramesPerSecond = 30;
 constexpr double kPressed = 50;  // degrees that the arms come down; they hang at 36
 
 Quatd about_z(double degrees) {
   return Quatd(Eigen::AngleAxisd(degrees * kDegree, Vec3d::UnitZ()));
 }
 
-class Actor {
+class MannequinActor {
  public:
-  explicit Actor(const Rig& rig) : rig_(rig) {
+  explicit MannequinActor(const Rig& rig) : rig_(rig) {
     for (const bool right : {false, true}) {
       const std::string suffix = right ? ".R" : ".L";
       Side& side = sides_[right ? 1 : 0];
@@ -339,7 +338,7 @@ class Actor {
 }  // namespace
 
 std::vector<Clip> mannequin_clips(const Rig& rig) {
-  const Actor actor(rig);
+  const MannequinActor actor(rig);
   return {actor.bend(), actor.twist(), actor.fist(), actor.crouch(), actor.walk(),
           actor.run(),  actor.jump(),  actor.knee(), actor.press()};
 }

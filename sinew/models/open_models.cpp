@@ -26,7 +26,6 @@ constexpr std::array<OpenModel, 2> kOpenModels{{
 }};
 
 constexpr int kLastFrame = 60;
-constexpr double kFramesPerSecond = 30;
 
 /// From 0 to 1 at half time and back, level at all three: the clip can be played again and again.
 double there_and_back(int frame) {

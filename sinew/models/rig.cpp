@@ -9,8 +9,6 @@ namespace sinew {
 
 namespace {
 
-constexpr double kDegree = std::numbers::pi / 180;
-
 /// Right-handed, from two directions that are not parallel: the first is kept.
 Mat3d frame_of(const Vec3d& first, const Vec3d& second) {
   Mat3d frame;

@@ -20,7 +20,7 @@ int checked_size(std::int64_t size) {
   return static_cast<int>(size);
 }
 
-constexpr int kGap = 2;  // between pictures side by side
+constexpr int kTileGap = 2;  // between pictures side by side
 
 /// How a sheet is laid out, whatever its pictures show.
 struct SheetLayout {
@@ -67,7 +67,7 @@ PixelSize contact_sheet_size(const PixelSize& picture, std::size_t count, const 
 
 PixelSize side_by_side_size(const PixelSize& picture, std::size_t count, float text_size) {
   const auto pictures = static_cast<std::int64_t>(count);
-  return {pictures * (picture.width + kGap) - kGap, picture.height + band_height(text_size, true)};
+  return {pictures * (picture.width + kTileGap) - kTileGap, picture.height + band_height(text_size, true)};
 }
 
 PixelSize with_caption_size(const PixelSize& picture, float text_size) {
@@ -117,9 +117,9 @@ Image side_by_side(std::span<const CaptionedImage> pictures, float text_size) {
   text.size = text_size;
   text.bold = true;
   const int band = text_line_height(text) + 8;
-  std::int64_t width = -kGap, height = 0;
+  std::int64_t width = -kTileGap, height = 0;
   for (const CaptionedImage& picture : pictures) {
-    width += picture.image.width + kGap;
+    width += picture.image.width + kTileGap;
     height = std::max<std::int64_t>(height, picture.image.height);
   }
   Image whole(checked_size(width), checked_size(height + band), {255, 255, 255});
@@ -129,7 +129,7 @@ Image side_by_side(std::span<const CaptionedImage> pictures, float text_size) {
     draw_centered_text(whole, x + picture.image.width / 2, (band + text_cap_height(text)) / 2,
                        fit_text(picture.caption, picture.image.width - 8, text), text);
     blit(picture.image, whole, x, band);
-    x += picture.image.width + kGap;
+    x += picture.image.width + kTileGap;
   }
   return whole;
 }

@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 constexpr double kSurface = 0.5;
-constexpr int kRowsPerTask = 4;
+constexpr int kSliceRowsPerTask = 4;
 constexpr int kCoarsestStep = 16;
 constexpr float kClosestLines = 3;  // pixels; thin lines closer together would make one dark patch
 constexpr Rgb kLine{52, 58, 72}, kBoldLine{20, 24, 34}, kContour{12, 14, 18}, kPaper{255, 255, 255};
@@ -76,14 +76,15 @@ struct ValueGrid {
         columns((width + step - 2) / step + 1),
         rows((height + step - 2) / step + 1),
         values(static_cast<std::size_t>(columns) * static_cast<std::size_t>(rows)) {
-    parallel_blocks(static_cast<std::size_t>(rows), kRowsPerTask, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t j = begin; j < end; ++j)
-        for (int i = 0; i < columns; ++i) {
-          const double value = at_pixel(i * step + 0.5, static_cast<double>(j) * step + 0.5);
-          values[j * static_cast<std::size_t>(columns) + static_cast<std::size_t>(i)] =
-              std::isfinite(value) ? value : kNothing;
-        }
-    });
+    parallel_blocks(static_cast<std::size_t>(rows), kSliceRowsPerTask,
+                    [&](std::size_t begin, std::size_t end) {
+                      for (std::size_t j = begin; j < end; ++j)
+                        for (int i = 0; i < columns; ++i) {
+                          const double value = at_pixel(i * step + 0.5, static_cast<double>(j) * step + 0.5);
+                          values[j * static_cast<std::size_t>(columns) + static_cast<std::size_t>(i)] =
+                              std::isfinite(value) ? value : kNothing;
+                        }
+                    });
   }
 
   double at(int i, int j) const {
@@ -150,7 +151,7 @@ float bold_width(const Image& image) {
 void paint_grid(Image& image, const ValueGrid& grid, const std::vector<double>& levels, double bold_level,
                 double spacing, const Opacity& opacity) {
   const FieldColors colors;
-  parallel_blocks(static_cast<std::size_t>(image.height), kRowsPerTask,
+  parallel_blocks(static_cast<std::size_t>(image.height), kSliceRowsPerTask,
                   [&](std::size_t begin, std::size_t end) {
                     for (auto y = static_cast<int>(begin); y < static_cast<int>(end); ++y)
                       for (int x = 0; x < image.width; ++x) {

@@ -24,7 +24,7 @@ struct GlyphSource {
 };
 
 constexpr float kCapHeight = 14, kSmallHeight = 10;
-constexpr float kGap = 3.8f;  // between glyphs
+constexpr float kGlyphGap = 3.8f;  // between glyphs
 constexpr float kBlank = 5.0f;
 
 constexpr GlyphSource kGlyphs[] = {
@@ -272,7 +272,7 @@ int lay_out(std::string_view text, const TextStyle& style, const Visit& visit) {
     const float width = found->second.width * metrics.scale_x;
     visit(found->second, x);
     end = static_cast<int>(std::ceil(x + width + thickness));
-    x += std::round(width + (kGap + (style.bold ? 0.7f : 0.0f)) * metrics.scale_x);
+    x += std::round(width + (kGlyphGap + (style.bold ? 0.7f : 0.0f)) * metrics.scale_x);
   }
   return end;
 }

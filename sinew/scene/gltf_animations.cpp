@@ -11,7 +11,7 @@ namespace sinew {
 
 namespace {
 
-constexpr double kUnitRounding = 1e-4;
+constexpr double kRotationRounding = 1e-4;
 
 /// Where a channel of the file leads in the scene; `width` 0: nowhere.
 struct Target {
@@ -157,8 +157,8 @@ class AnimationReader {
       float* xyzw = channel.values.data() + (spline ? 12 * k + 4 : 4 * k);
       const Eigen::Map<Vec4f> value(xyzw);
       const double length = value.cast<double>().norm();
-      if (length < kUnitRounding) fail(fmt::format("the rotation of key {} has no length", k));
-      if (spline || std::abs(length - 1) <= kUnitRounding) continue;
+      if (length < kRotationRounding) fail(fmt::format("the rotation of key {} has no length", k));
+      if (spline || std::abs(length - 1) <= kRotationRounding) continue;
       for (int c = 0; c < 4; ++c) xyzw[c] = static_cast<float>(xyzw[c] / length);
     }
   }

@@ -9,9 +9,6 @@ namespace sinew {
 
 namespace {
 
-constexpr std::uint64_t kTriangles = 4;
-constexpr std::uint64_t kTriangleFan = 6;
-
 /// Equal for primitives with the same accessors, in whatever order they list them.
 std::string block_key(const GltfValue& primitive) {
   std::string key = nlohmann::json(primitive.member("attributes").json()).dump();

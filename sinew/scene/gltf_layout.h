@@ -1,12 +1,16 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include <sinew/scene/gltf_accessors.h>
 #include <sinew/scene/gltf_json.h>
 
 namespace sinew {
+
+/// "mode" of a primitive; smaller ones are points and lines.
+enum GltfMode : std::uint64_t { kTriangles = 4, kTriangleStrip = 5, kTriangleFan = 6 };
 
 /// Vertices that one or more primitives share: same accessors for all attributes and all morph targets.
 struct GltfVertexBlock {

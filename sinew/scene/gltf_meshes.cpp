@@ -16,9 +16,7 @@ namespace {
 constexpr std::uint64_t kElementCost = 1024;
 constexpr std::uint64_t kCostPerTriangle = 11;  // corners, start, group, triangle, triangle's corners
 constexpr float kMaxWeight = 1e6f;              // keeps the sums of a row finite
-constexpr float kUnitRounding = 1e-3f;
-
-enum Mode : std::uint64_t { kTriangles = 4, kTriangleStrip = 5, kTriangleFan = 6 };
+constexpr float kNormalRounding = 1e-3f;
 
 std::span<float> as_floats(std::span<Vec3f> vectors) {
   return {reinterpret_cast<float*>(vectors.data()), vectors.size() * 3};
@@ -155,7 +153,7 @@ class MeshReader {
       reading_.accessors.decode(find_geometry(*reference, block, 3), as_floats(part));
       for (Vec3f& normal : part) {
         const float length = normal.norm();
-        if (std::abs(length - 1) <= kUnitRounding) continue;
+        if (std::abs(length - 1) <= kNormalRounding) continue;
         // Integers are rounded, so only their direction counts; a normal without one counts as none.
         const Vec3d direction = normal.cast<double>();
         const double exact = direction.norm();

@@ -9,12 +9,11 @@
 #include <Eigen/LU>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 
 namespace sinew {
 
 namespace {
-
-constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
 /// FNV-1a over plain values.
 class Hash {
@@ -168,7 +167,7 @@ class Conversion {
     const std::size_t count = mesh.positions.size();
     const double metres = space_.original.metres_per_unit;
     const auto bad = [&](const std::string& what) { fail(fmt::format("mesh '{}': {}", mesh.name, what)); };
-    if (first + count >= kNone || loose.polygons.corners.size() + mesh.corners.size() >= kNone)
+    if (first + count >= kNoIndex || loose.polygons.corners.size() + mesh.corners.size() >= kNoIndex)
       bad("has more corners than can be counted");
     if (loose.name.empty()) loose.name = mesh.name;
     for (std::size_t v = 0; v < count; ++v) {
@@ -336,11 +335,11 @@ class Conversion {
     mesh.morph_weights = loose.morph_weights;
 
     const std::vector<std::uint32_t> joined = join_vertices(loose, loose_weights);
-    std::vector<std::uint32_t> number(loose.positions.size(), kNone);
+    std::vector<std::uint32_t> number(loose.positions.size(), kNoIndex);
     std::vector<Influence> row;
     for (const std::uint32_t corner : loose.polygons.corners) {
       const std::uint32_t loose_vertex = joined[corner];
-      if (number[loose_vertex] == kNone) {
+      if (number[loose_vertex] == kNoIndex) {
         number[loose_vertex] = static_cast<std::uint32_t>(positions.size());
         positions.push_back(loose.positions[loose_vertex]);
         for (std::size_t t = 0; t < loose.morphs.size(); ++t)

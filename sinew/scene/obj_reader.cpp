@@ -6,6 +6,7 @@
 
 #include <sinew/core/error.h>
 #include <sinew/core/file.h>
+#include <sinew/core/index.h>
 #include <sinew/scene/obj.h>
 #include <sinew/scene/text_scanner.h>
 
@@ -13,13 +14,11 @@ namespace sinew {
 
 namespace {
 
-constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
-
-/// A corner as the file names it; kNone where it names nothing.
+/// A corner as the file names it; kNoIndex where it names nothing.
 struct Corner {
-  std::uint32_t vertex = kNone;
-  std::uint32_t texcoord = kNone;
-  std::uint32_t normal = kNone;
+  std::uint32_t vertex = kNoIndex;
+  std::uint32_t texcoord = kNoIndex;
+  std::uint32_t normal = kNoIndex;
 };
 
 class ObjReader {
@@ -133,7 +132,7 @@ class ObjReader {
   void read_face() {
     const std::size_t first = polygons_.corners.size();
     while (!scan_.line_is_done()) {
-      if (polygons_.corners.size() + 1 >= kNone) scan_.fail("more polygon corners than can be counted");
+      if (polygons_.corners.size() + 1 >= kNoIndex) scan_.fail("more polygon corners than can be counted");
       const Corner corner = read_corner(scan_.word());
       polygons_.corners.push_back(corner.vertex);
       mesh_.texcoords.corners.push_back(corner.texcoord);
@@ -156,8 +155,8 @@ class ObjReader {
     CornerValues<Vec3f>& normals = mesh_.normals;
     std::size_t missing = 0;
     for (std::uint32_t& normal : normals.corners) {
-      if (normal != kNone && normals.values[normal] == Vec3f::Zero()) normal = kNone;
-      if (normal == kNone) ++missing;
+      if (normal != kNoIndex && normals.values[normal] == Vec3f::Zero()) normal = kNoIndex;
+      if (normal == kNoIndex) ++missing;
     }
     if (missing == normals.corners.size()) {
       normals = {};
@@ -175,13 +174,13 @@ class ObjReader {
         area += here.cross(positions_[polygon[(c + 1) % polygon.size()]].cast<double>());
       }
       for (std::size_t c = 0; c < polygon.size(); ++c)
-        if (normals.corners[polygons_.starts[p] + c] == kNone) sums[polygon[c]] += area;
+        if (normals.corners[polygons_.starts[p] + c] == kNoIndex) sums[polygon[c]] += area;
     }
-    std::vector<std::uint32_t> computed(positions_.size(), kNone);
+    std::vector<std::uint32_t> computed(positions_.size(), kNoIndex);
     for (std::size_t c = 0; c < normals.corners.size(); ++c) {
-      if (normals.corners[c] != kNone) continue;
+      if (normals.corners[c] != kNoIndex) continue;
       const std::uint32_t vertex = polygons_.corners[c];
-      if (computed[vertex] == kNone) {
+      if (computed[vertex] == kNoIndex) {
         computed[vertex] = static_cast<std::uint32_t>(normals.values.size());
         const double length = sums[vertex].norm();
         const bool usable = length > 0 && std::isfinite(length);
@@ -195,7 +194,7 @@ class ObjReader {
     CornerValues<Vec2f>& texcoords = mesh_.texcoords;
     std::size_t missing = 0;
     for (std::uint32_t& texcoord : texcoords.corners) {
-      if (texcoord != kNone) continue;
+      if (texcoord != kNoIndex) continue;
       texcoord = static_cast<std::uint32_t>(texcoords.values.size());
       ++missing;
     }

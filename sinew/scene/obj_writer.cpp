@@ -17,7 +17,7 @@ namespace sinew {
 namespace {
 
 /// A name as it may stand on a line.
-std::string one_line(std::string name) {
+std::string printable_name(std::string name) {
   for (char& c : name)
     if (static_cast<unsigned char>(c) < ' ') c = '_';
   return name;
@@ -58,7 +58,7 @@ std::string face_text(const SceneMesh& mesh, const NormalSlots* slots, const Fir
   auto directive = mesh.obj_directives.begin();
   const auto put_directives = [&](std::size_t polygon) {
     for (; directive != mesh.obj_directives.end() && directive->first <= polygon; ++directive)
-      fmt::format_to(place, FMT_COMPILE("{}\n"), one_line(directive->second));
+      fmt::format_to(place, FMT_COMPILE("{}\n"), printable_name(directive->second));
   };
   const Polygons& polygons = mesh.surface.polygons;
   for (std::size_t p = 0; p < polygons.size(); ++p) {
@@ -93,7 +93,7 @@ class ObjText {
       text.normals = with_normals[m] ? slots.slot_vertex.size() : 0;
       if (mesh.obj_directives.empty())
         text.header =
-            mesh.name.empty() ? std::string("o mesh\n") : fmt::format("o {}\n", one_line(mesh.name));
+            mesh.name.empty() ? std::string("o mesh\n") : fmt::format("o {}\n", printable_name(mesh.name));
       if (!mesh.texcoords.empty()) {
         fmt::memory_buffer out;
         for (const Vec2f& texcoord : mesh.texcoords.values) {

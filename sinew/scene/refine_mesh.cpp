@@ -32,7 +32,7 @@ std::uint64_t key_of(std::uint32_t a, std::uint32_t b) {
 }
 
 /// What a polygon corner refers to.
-struct Corner {
+struct RefinedCorner {
   std::uint32_t vertex = 0, texcoord = 0, normal = 0;
 };
 
@@ -273,13 +273,13 @@ class MeshRefiner {
     }
   }
 
-  Corner corner_of(std::uint32_t place) const {
+  RefinedCorner corner_of(std::uint32_t place) const {
     return {mesh_.surface.polygons.corners[place],
             mesh_.texcoords.empty() ? 0 : mesh_.texcoords.corners[place],
             mesh_.normals.empty() ? 0 : mesh_.normals.corners[place]};
   }
 
-  void add_corner(const Corner& corner) {
+  void add_corner(const RefinedCorner& corner) {
     scratch_.push_back(corner.vertex);
     if (!mesh_.texcoords.empty()) texcoord_corners_.push_back(corner.texcoord);
     if (!mesh_.normals.empty()) normal_corners_.push_back(corner.normal);
@@ -298,7 +298,7 @@ class MeshRefiner {
 
   /// The triangles that lie in one polygon.
   void add_parts(std::span<const std::uint32_t> parts) {
-    std::map<std::uint32_t, Corner> corners;  // of the welded vertices within one triangle
+    std::map<std::uint32_t, RefinedCorner> corners;  // of the welded vertices within one triangle
     std::uint32_t source = 0;
     for (const std::uint32_t i : parts) {
       const std::uint32_t t = surface_.triangle_sources[i];
@@ -314,11 +314,11 @@ class MeshRefiner {
     }
   }
 
-  Corner find_corner(std::uint32_t welded, std::map<std::uint32_t, Corner>& corners) {
+  RefinedCorner find_corner(std::uint32_t welded, std::map<std::uint32_t, RefinedCorner>& corners) {
     if (const auto known = corners.find(welded); known != corners.end()) return known->second;
     const Edge& parents = surface_.parents[welded - surface_.original_vertices];
-    const Corner a = find_corner(parents[0], corners), b = find_corner(parents[1], corners);
-    Corner middle;
+    const RefinedCorner a = find_corner(parents[0], corners), b = find_corner(parents[1], corners);
+    RefinedCorner middle;
     middle.vertex = vertex_between(a.vertex, b.vertex, welded);
     if (!mesh_.texcoords.empty()) middle.texcoord = texcoord_between(a.texcoord, b.texcoord);
     if (!mesh_.normals.empty()) middle.normal = normal_between(a.normal, b.normal);

@@ -25,7 +25,6 @@ constexpr std::array<std::string_view, 8> kBoneFields{"name", "parent", "head", 
 constexpr std::array<std::string_view, 9> kConstraintFields{
     "type", "name", "target", "targets", "influence", "pole", "pole_angle", "chain_length", "length"};
 constexpr std::array<std::string_view, 2> kTargetFields{"bone", "weight"};
-constexpr std::size_t kMostTargets = 1'000;
 
 /// The members that are none of `fields`, as text; empty when there is none.
 std::string other_members(const Json& object, std::span<const std::string_view> fields) {

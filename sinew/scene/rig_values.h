@@ -13,6 +13,7 @@ namespace sinew {
 /// Most bones of a rig, and most constraints of a bone.
 inline constexpr std::size_t kMostBones = 65'536;
 inline constexpr std::size_t kMostConstraints = 1'000;
+inline constexpr std::size_t kMostTargets = 1'000;
 /// Arrays and objects in a rig's file nest no deeper; in a dump's less, since its values move down when it is
 /// written as another format.
 inline constexpr std::size_t kRigDepth = 64;

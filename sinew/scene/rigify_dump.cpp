@@ -19,7 +19,6 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 constexpr const char* kOriginal = "blender";  // the member of the extras that holds the dump's own values
-constexpr std::size_t kMostTargets = 1'000;
 
 Vec3d from_blender(const Vec3d& p) {
   return {p.x(), p.z(), -p.y()};

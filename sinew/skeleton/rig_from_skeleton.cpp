@@ -14,7 +14,7 @@ namespace sinew {
 
 namespace {
 
-constexpr double kAlongAxis = 0.5;  // cosine of 60°
+constexpr double kAlongBone = 0.5;  // cosine of 60°
 constexpr double kLeafShare = 0.5;  // of the parent's bone
 // A bone that nothing gives a length: share of the rig's size, and metres when that is nothing.
 constexpr double kLoneShare = 0.1, kLoneLength = 0.1;
@@ -130,7 +130,7 @@ class RigMaker {
     if (!axis.isZero()) {
       for (std::size_t i = 1; i < ways.size(); ++i)
         if (ways[i].normalized().dot(axis) > ways[best].normalized().dot(axis)) best = i;
-      if (ways[best].normalized().dot(axis) > kAlongAxis) return place(joint) + ways[best].dot(axis) * axis;
+      if (ways[best].normalized().dot(axis) > kAlongBone) return place(joint) + ways[best].dot(axis) * axis;
     }
     best = 0;
     const auto weight = [&](std::size_t i) {

@@ -21,7 +21,7 @@ constexpr double kEquallyNear = 1e-3;  // relative difference of two bones that 
 // The part of the way at either end in which the surface is not looked for: the vertex's own triangles.
 constexpr float kEnds = 1e-3f;
 constexpr double kNoLength = 1e-200;  // squared; its inverse is still finite
-constexpr std::size_t kBlock = 256;
+constexpr std::size_t kSourcesPerTask = 256;
 
 /// The bones as the search reads them: number after number, so that the compiler can take several at once.
 struct BoneTable {
@@ -104,7 +104,7 @@ HeatSources find_heat_sources(std::span<const Vec3f> positions, std::span<const 
       sources.bone_is_outside[b] = is_outside(bones[b], surface) ? 1 : 0;
   });
   const BoneTable table(bones, sources.bone_is_outside);
-  parallel_blocks(positions.size(), kBlock, [&](std::size_t begin, std::size_t end) {
+  parallel_blocks(positions.size(), kSourcesPerTask, [&](std::size_t begin, std::size_t end) {
     std::vector<double> least(bones.size());
     std::vector<NearPoint> candidates;
     for (std::size_t v = begin; v < end; ++v) {

@@ -16,8 +16,8 @@ namespace sinew {
 
 namespace {
 
-constexpr double kHeat = 1;               // the paper's c
-constexpr double kSmallestWeight = 1e-3;  // before sharpening
+constexpr double kHeat = 1;             // the paper's c
+constexpr double kSmallestHeat = 1e-3;  // before sharpening
 // A piece of surface gets its own heat when at least this share of its vertices see their bones.
 constexpr double kSeeingShare = 0.2;
 // Distances to bones and to other surfaces are never shorter than this share of a piece's size: they would
@@ -26,7 +26,7 @@ constexpr double kShortest = 1e-3;
 // What draws a vertex never vanishes beside its neighbours, however far away a rig is.
 constexpr double kLeastScreen = 1e-9;
 constexpr std::size_t kLanes = SparseCholesky::kLanes;
-constexpr std::size_t kBlock = 2048;
+constexpr std::size_t kRowsPerTask = 2048;
 
 /// A weight on its way into a row.
 struct Entry {
@@ -77,7 +77,7 @@ std::vector<Entry> diffuse(const Eigen::SparseMatrix<double>& laplacian, const P
   const SparseCholesky solver(screened(laplacian, part));
   const std::size_t size = part.vertices.size();
   const std::size_t batches = (joints.size() + kLanes - 1) / kLanes;
-  const double threshold = std::min(kSmallestWeight, 0.1 / static_cast<double>(joints.size()));
+  const double threshold = std::min(kSmallestHeat, 0.1 / static_cast<double>(joints.size()));
   std::vector<std::vector<Entry>> found(batches);
   parallel_blocks(batches, 1, [&](std::size_t begin, std::size_t end) {
     std::vector<double> block(size * kLanes), scratch(size * kLanes);
@@ -293,7 +293,7 @@ SkinWeights heat_weights(const MeshView& surface, std::span<const Bone> bones, c
       if (rooted[components.of_vertex[v]] == 0) linked.push_back(v);
     links.resize(linked.size());
     const SurfaceQuery ground_query({surface.positions, ground});
-    parallel_blocks(linked.size(), kBlock, [&](std::size_t begin, std::size_t end) {
+    parallel_blocks(linked.size(), kRowsPerTask, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
         const std::optional<NearestHit> hit = ground_query.nearest(surface.positions[linked[i]]);
         if (hit)

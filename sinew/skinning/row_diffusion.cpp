@@ -94,22 +94,23 @@ SkinWeights fill_rows(const MeshView& surface, const SkinWeights& weights,
     joints.erase(std::unique(joints.begin(), joints.end()), joints.end());
 
     // As many joints at a time as are solved for together; of each only what counts is kept.
-    constexpr std::size_t kLanes = SparseCholesky::kLanes;
-    std::vector<double> block(unknowns.size() * kLanes), scratch(block.size());
-    for (std::size_t first = 0; first < joints.size(); first += kLanes) {
+    std::vector<double> block(unknowns.size() * SparseCholesky::kLanes), scratch(block.size());
+    for (std::size_t first = 0; first < joints.size(); first += SparseCholesky::kLanes) {
       const auto begin = joints.begin() + static_cast<std::ptrdiff_t>(first);
-      const auto end = joints.begin() + static_cast<std::ptrdiff_t>(std::min(first + kLanes, joints.size()));
+      const auto end = joints.begin() +
+                       static_cast<std::ptrdiff_t>(std::min(first + SparseCholesky::kLanes, joints.size()));
       std::fill(block.begin(), block.end(), 0.0);
       for (const BorderPull& pulled : border)
         for (std::uint32_t k = weights.starts[pulled.source]; k < weights.starts[pulled.source + 1]; ++k)
           if (const auto lane = std::lower_bound(begin, end, weights.joints[k]);
               lane != end && *lane == weights.joints[k])
-            block[static_cast<std::size_t>(pulled.unknown) * kLanes +
+            block[static_cast<std::size_t>(pulled.unknown) * SparseCholesky::kLanes +
                   static_cast<std::size_t>(lane - begin)] += pulled.strength * double{weights.values[k]};
       solver.solve(block, scratch);
       for (std::size_t u = 0; u < unknowns.size(); ++u)
         for (std::size_t lane = 0; lane < static_cast<std::size_t>(end - begin); ++lane)
-          if (const auto weight = static_cast<float>(block[u * kLanes + lane]); weight > kDropped)
+          if (const auto weight = static_cast<float>(block[u * SparseCholesky::kLanes + lane]);
+              weight > kDropped)
             filled[u].push_back({joints[first + lane], weight});
     }
   }

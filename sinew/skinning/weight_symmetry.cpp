@@ -11,6 +11,7 @@
 #include <Eigen/Geometry>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/core/parallel.h>
 #include <sinew/geometry/ray_query.h>
 #include <sinew/geometry/weld.h>
@@ -30,11 +31,10 @@ constexpr double kReachOfEdge = 0.5;
 constexpr double kLeastReach = 0.005, kMostReach = 0.025;
 constexpr double kAgreeingCosine = 0.5;
 
-constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
-constexpr std::size_t kBlock = 256;
+constexpr std::size_t kMirroredPerTask = 256;
 
 struct Counterpart {
-  std::uint32_t vertex = kNone;     // exactly this one …
+  std::uint32_t vertex = kNoIndex;  // exactly this one …
   std::optional<NearestHit> point;  // … or this point
 };
 
@@ -96,7 +96,7 @@ class CounterpartSearch {
   // that faces the same way.
   std::uint32_t vertex_at(const Vec3d& point, const Vec3d& normal, const Triangle& near,
                           double tolerance) const {
-    std::uint32_t best = kNone;
+    std::uint32_t best = kNoIndex;
     double best_distance = 0, best_cosine = 0;
     for (const std::uint32_t corner : near) {
       const std::uint32_t w = weld_.welded_of_vertex[corner];
@@ -106,7 +106,8 @@ class CounterpartSearch {
         const double cosine = normal.dot(normals_[twins_[i]]);
         const bool both_have_normals = !normal.isZero() && !normals_[twins_[i]].isZero();
         if (both_have_normals && cosine < kAgreeingCosine) continue;
-        if (best != kNone && (distance != best_distance ? distance > best_distance : cosine <= best_cosine))
+        if (best != kNoIndex &&
+            (distance != best_distance ? distance > best_distance : cosine <= best_cosine))
           continue;
         best = twins_[i];
         best_distance = distance;
@@ -188,7 +189,7 @@ class MeanRow {
   double total_ = 0;
 };
 
-void check(const MeshView& surface, const SkinWeights& weights, const BindSymmetry& symmetry) {
+void check_symmetry(const MeshView& surface, const SkinWeights& weights, const BindSymmetry& symmetry) {
   check_triangles(surface, "symmetry");
   check_rows(weights, surface.positions.size(), "symmetry");
   for (std::size_t v = 0; v < surface.positions.size(); ++v)
@@ -217,12 +218,12 @@ void check(const MeshView& surface, const SkinWeights& weights, const BindSymmet
 
 SkinWeights symmetrize(const MeshView& surface, const SkinWeights& weights, const BindSymmetry& symmetry,
                        SymmetryReport* report) {
-  check(surface, weights, symmetry);
+  check_symmetry(surface, weights, symmetry);
   const std::size_t count = surface.positions.size();
   std::vector<Counterpart> counterparts(count);
   if (!surface.triangles.empty()) {
     const CounterpartSearch search(surface, symmetry.plane);
-    parallel_blocks(count, kBlock, [&](std::size_t begin, std::size_t end) {
+    parallel_blocks(count, kMirroredPerTask, [&](std::size_t begin, std::size_t end) {
       for (std::size_t v = begin; v < end; ++v) counterparts[v] = search.find(static_cast<std::uint32_t>(v));
     });
   }
@@ -236,7 +237,7 @@ SkinWeights symmetrize(const MeshView& surface, const SkinWeights& weights, cons
     other.clear();
     add_row(weights, v, own);
     const std::uint32_t u = counterparts[v].vertex;
-    if (u != kNone && counterparts[u].vertex == v) {
+    if (u != kNoIndex && counterparts[u].vertex == v) {
       ++counts.paired_vertices;
       if (u < v) continue;  // made together with it
       add_row(weights, u, other);

@@ -21,7 +21,7 @@ namespace sinew {
 
 namespace {
 
-constexpr std::size_t kBlock = 256;
+constexpr std::size_t kTransferredPerTask = 256;
 
 // Tight clothes cut into the body by this share of its size: that much inside still counts as outside.
 constexpr double kCutIn = 0.001;
@@ -134,7 +134,7 @@ SkinWeights transfer_weights(const MeshView& source_mesh, const SkinWeights& sou
   const std::vector<Vec3d> normals = smooth_normals(target);
   std::vector<NearestHit> hits(count);
   std::vector<Verdict> verdicts(count);
-  parallel_blocks(count, kBlock, [&](std::size_t begin, std::size_t end) {
+  parallel_blocks(count, kTransferredPerTask, [&](std::size_t begin, std::size_t end) {
     for (std::size_t v = begin; v < end; ++v) {
       hits[v] = source.nearest(target.positions[v]);
       const Vec3d there = source.normal(hits[v]);
@@ -175,7 +175,7 @@ SkinWeights transfer_weights(const MeshView& source_mesh, const SkinWeights& sou
   }
 
   std::vector<std::uint8_t> accepted(count, 0);
-  parallel_blocks(count, kBlock, [&](std::size_t begin, std::size_t end) {
+  parallel_blocks(count, kTransferredPerTask, [&](std::size_t begin, std::size_t end) {
     for (std::size_t v = begin; v < end; ++v) {
       accepted[v] = verdicts[v] == Verdict::same_way || verdicts[v] == Verdict::no_normal;
       if (verdicts[v] != Verdict::facing || !lined[components.of_vertex[v]]) continue;
