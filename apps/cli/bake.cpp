@@ -1,14 +1,18 @@
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <CLI/CLI.hpp>
 
 #include <sinew/character/bake.h>
 #include <sinew/core/error.h>
 #include <sinew/scene/gltf_document.h>
 #include <sinew/skeleton/clip.h>
 
+#include "apps/cli/json.h"
 #include "apps/cli/operator_tables.h"
 #include "apps/cli/performance.h"
 #include "apps/cli/progress_bar.h"
@@ -17,6 +21,14 @@
 namespace sinew::cli {
 
 namespace {
+
+struct BakeCommand {
+  PerformanceOptions performance;
+  std::filesystem::path output;
+  char up = 'y';
+  bool loop = false;
+  bool json = false;
+};
 
 /// Whether a glTF file has vertex data that a scene does not hold, and that new triangles therefore lose.
 bool has_further_attributes(const Scene& scene) {
@@ -28,8 +40,6 @@ bool has_further_attributes(const Scene& scene) {
           return true;
   return false;
 }
-
-}  // namespace
 
 int run_bake(const BakeCommand& command) {
   Recipe recipe = choose_recipe(command.performance);
@@ -85,22 +95,21 @@ int run_bake(const BakeCommand& command) {
                "sinew: warning: {}: {} joint transforms were not finite or absurd and took their rest\n",
                input, report.rejected_joints);
   if (command.json) {
-    nlohmann::ordered_json json;
+    Json json;
     json["input"] = input;
-    json["clip"] =
-        performance.clip ? nlohmann::ordered_json(performance.clip->name) : nlohmann::ordered_json();
-    json["layers"] = nlohmann::ordered_json::array();
+    json["clip"] = performance.clip ? Json(performance.clip->name) : Json();
+    json["layers"] = Json::array();
     for (const LayerRecipe& layer : recipe.layers) json["layers"].push_back(layer.method);
     json["fps"] = performance.frames_per_second;
     json["first_frame"] = performance.first_frame;
     json["frames"] = report.frames;
     json["rejected_joints"] = report.rejected_joints;
-    json["meshes"] = nlohmann::ordered_json::array();
+    json["meshes"] = Json::array();
     for (const SceneMesh& mesh : scene.meshes)
       json["meshes"].push_back({{"name", mesh.name}, {"vertices", mesh.surface.positions.size()}});
-    json["outputs"] = nlohmann::ordered_json::array();
+    json["outputs"] = Json::array();
     for (const auto& path : writer->outputs()) json["outputs"].push_back(path.string());
-    fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    print_json(json);
   } else {
     const auto outputs = writer->outputs();
     fmt::print(
@@ -110,5 +119,24 @@ int run_bake(const BakeCommand& command) {
   }
   return 0;
 }
+
+std::function<int()> declare_bake(CLI::App& app) {
+  const auto command = std::make_shared<BakeCommand>();
+  add_performance_options(app, command->performance);
+  app.add_option(
+         "-o,--output", command->output,
+         "OUT.pc2 or OUT.mdd (one per mesh), OUT.glb (frames as morph targets) or OUT.obj (one per frame)")
+      ->required();
+  app.add_option("--up", command->up, "up axis of .pc2 and .mdd: y, or z for Blender")
+      ->check(CLI::IsMember({'y', 'z'}));
+  app.add_flag("--loop", command->loop,
+               "the clip's last frame is its first: what has a history goes round it first, without a seam");
+  app.add_flag("--json", command->json, "print a machine-readable report");
+  return [command] { return run_bake(*command); };
+}
+
+}  // namespace
+
+const Verb kBakeVerb{"bake", "Deform a character and write the frames to a cache", declare_bake};
 
 }  // namespace sinew::cli

@@ -1,10 +1,13 @@
 // Gives a mesh the weights that make a rig move it.
 #include <cstdio>
-
+#include <filesystem>
 #include <map>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <CLI/CLI.hpp>
 
 #include <sinew/character/bind_scene.h>
 #include <sinew/core/error.h>
@@ -13,13 +16,27 @@
 
 #include "apps/cli/binding.h"
 #include "apps/cli/input.h"
+#include "apps/cli/json.h"
 #include "apps/cli/verbs.h"
 
 namespace sinew::cli {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+struct BindCommand {
+  std::string mesh;
+  std::string rig;               ///< empty: the mesh's own skeleton
+  std::filesystem::path output;  ///< .glb
+  std::string method = "heat";
+  std::string influences = "4";   ///< a number or all
+  std::string symmetry = "auto";  ///< auto, none, x, y or z
+  double sharpness = 2;
+  int smooth = 0;
+  double prune = 0.01;
+  std::vector<std::string> lock, ignore, meshes;  ///< patterns of names
+  std::filesystem::path pictures;                 ///< directory, empty: none
+  bool json = false;
+};
 
 template <class Value, std::size_t N>
 Value choice(const char* option, const std::string& text, const std::pair<const char*, Value> (&values)[N]) {
@@ -133,8 +150,6 @@ void tell_unbound_meshes(const Scene& bound) {
   if (!names.empty()) fmt::print(stderr, "  not bound, and will not move with the rig: {}\n", names);
 }
 
-}  // namespace
-
 int run_bind(const BindCommand& command) {
   const BindSceneOptions options = parse_options(command);
   check_glb_output(command.output, {command.mesh, command.rig});
@@ -157,7 +172,7 @@ int run_bind(const BindCommand& command) {
   if (command.json) {
     Json json = report_json(command, report);
     json["pictures"] = pictures_json(pictures);
-    fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+    print_json(json);
     return 0;
   }
   print_text(command, report);
@@ -166,5 +181,50 @@ int run_bind(const BindCommand& command) {
     fmt::print(stderr, "  {} pictures in {}\n", pictures.size(), command.pictures.string());
   return 0;
 }
+
+std::function<int()> declare_bind(CLI::App& app) {
+  const auto command = std::make_shared<BindCommand>();
+  add_character(app, "MESH", command->mesh)->required();
+  app.add_option("--rig", command->rig,
+                 "the skeleton to bind to: a rig file, any file with a skeleton, model:NAME or "
+                 "template:NAME (default: MESH's own)");
+  app.add_option("-o,--output", command->output, "OUT.glb")->required();
+  app.add_option("--method", command->method,
+                 "heat (smooth, follows the shape), rigid (one joint per vertex) or envelope (by distance "
+                 "alone)")
+      ->capture_default_str();
+  app.add_option("--influences", command->influences, "most joints per vertex: a number, or all")
+      ->capture_default_str();
+  app.add_option("--sharpness", command->sharpness,
+                 "how soon heat hands over from one joint to the next: 1 (softest) to 8")
+      ->check(CLI::Range(1.0, 8.0))
+      ->capture_default_str();
+  app.add_option("--smooth", command->smooth, "passes of smoothing the weights over the surface")
+      ->check(CLI::Range(0, 1000));
+  app.add_option("--prune", command->prune, "drop weights below this")
+      ->check(CLI::Range(0.0, 0.5))
+      ->capture_default_str();
+  app.add_option("--symmetry", command->symmetry,
+                 "the same weights on both sides: auto (where the joints mirror, by their names), none, or "
+                 "across the axis x, y or z")
+      ->capture_default_str();
+  app.add_option("--ignore", command->ignore,
+                 "PATTERN: joints that get no weights; * stands for anything, ? for one character; "
+                 "repeatable")
+      ->allow_extra_args(false);
+  app.add_option("--lock", command->lock,
+                 "PATTERN: joints that keep the weights they have in MESH; repeatable")
+      ->allow_extra_args(false);
+  app.add_option("--mesh", command->meshes, "PATTERN: bind these meshes only; repeatable")
+      ->allow_extra_args(false);
+  app.add_option("--pictures", command->pictures,
+                 "DIR: draw each joint's weights, and all joints' regions, into this directory");
+  app.add_flag("--json", command->json, "print a machine-readable report");
+  return [command] { return run_bind(*command); };
+}
+
+}  // namespace
+
+const Verb kBindVerb{"bind", "Give a mesh the weights by which a skeleton moves it", declare_bind};
 
 }  // namespace sinew::cli

@@ -1,4 +1,5 @@
 #include "apps/cli/binding.h"
+#include "apps/cli/json.h"
 
 #include <algorithm>
 #include <cctype>
@@ -7,7 +8,6 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <sinew/character/performer.h>
 #include <sinew/core/error.h>
@@ -20,8 +20,6 @@
 #include "apps/cli/progress_bar.h"
 
 namespace sinew::cli {
-
-using Json = nlohmann::ordered_json;
 
 namespace {
 

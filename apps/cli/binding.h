@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include <sinew/character/bind_scene.h>
+
+#include "apps/cli/json.h"
 
 /// What bind and transfer have in common.
 namespace sinew::cli {
@@ -23,9 +23,9 @@ bool same_input(const std::string& a, const std::string& b);
 /// Throws Error when vertices have no weights, saying how many and where.
 void refuse_unbound(const std::vector<BoundMesh>& meshes, const std::string& input);
 
-nlohmann::ordered_json meshes_json(const std::vector<BoundMesh>& meshes);
-nlohmann::ordered_json joints_json(const std::vector<BoundJoint>& joints);
-nlohmann::ordered_json pictures_json(const std::vector<std::filesystem::path>& pictures);
+Json meshes_json(const std::vector<BoundMesh>& meshes);
+Json joints_json(const std::vector<BoundJoint>& joints);
+Json pictures_json(const std::vector<std::filesystem::path>& pictures);
 
 /// Prints warnings on stderr, one line each.
 void tell_warnings(const std::vector<std::string>& warnings);

@@ -1,13 +1,15 @@
 // Generates the built-in arm, hand, mannequin and cat, plays their clips with every method of this build and
 // writes pictures, animations, GLB files and a report to look at. Methods join by being registered.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <limits>
+#include <memory>
+#include <string>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <sinew/character/bake.h>
 #include <sinew/character/performer.h>
@@ -16,11 +18,10 @@
 #include <sinew/core/file.h>
 #include <sinew/fitting/fit_scene.h>
 #include <sinew/fitting/template_rigs.h>
-#include <sinew/measure/quantities.h>
+#include <sinew/measure/performance_ruler.h>
 #include <sinew/models/models.h>
 #include <sinew/picture/character_picture.h>
 #include <sinew/picture/contact_sheet.h>
-#include <sinew/picture/plot.h>
 #include <sinew/picture/png.h>
 #include <sinew/picture/report.h>
 #include <sinew/picture/webp.h>
@@ -28,6 +29,8 @@
 #include <sinew/scene/rig_file.h>
 #include <sinew/version.h>
 
+#include "apps/cli/demo_acts.h"
+#include "apps/cli/demo_figures.h"
 #include "apps/cli/fit_picture.h"
 #include "apps/cli/operator_tables.h"
 #include "apps/cli/progress_bar.h"
@@ -37,88 +40,14 @@ namespace sinew::cli {
 
 namespace {
 
+struct DemoOptions {
+  std::filesystem::path directory = "out/demo";
+  std::string only;    ///< one character; empty: all
+  int size = 400;      ///< pixels of one view's side
+  bool quick = false;  ///< coarse characters and few frames
+};
+
 constexpr double kFramesPerSecond = 30;  // of the built-in clips
-
-struct Played {
-  const char* name;
-  double still_share = 1;  ///< how far the stills go: one stride of a gait, all of other clips
-};
-
-/// What is shown of a character.
-struct Act {
-  const char* model;
-  std::size_t vertices;
-  const char* view;
-  std::vector<Played> clips;
-  const char* close_up_clip;  ///< whose last frame is looked at closely …
-  const char* close_up_joint;
-  const char* close_up_view;
-  const char* baked_clip;  ///< written as GLB, once per method
-  const char* about;
-};
-
-const std::array<Act, 4> kActs{{
-    {"arm",
-     8000,
-     "20,15",
-     {Played{"bend"}, Played{"twist"}, Played{"fist"}},
-     "bend",
-     "lower_arm",
-     "12,18",
-     "bend",
-     "The elbow closes to 150°, the forearm turns by 150°, the hand makes a fist. Look at the inside of the "
-     "elbow: the two skins should meet in a fold, not pass through each other."},
-    {"hand",
-     16'000,
-     "-28,12",
-     {Played{"bend"}, Played{"fist"}},
-     "fist",
-     "index_2",
-     "-50,10",
-     "fist",
-     "21 bones. In a fist the fingers press against each other and against the palm."},
-    {"mannequin",
-     16'000,
-     "38,10",
-     {Played{"bend"}, Played{"twist"}, Played{"crouch"}, Played{"walk", 0.4}, Played{"run", 0.27},
-      Played{"jump"}},
-     "crouch",
-     "shin.L",
-     "75,5",
-     "crouch",
-     "63 joints. In the crouch the calves press into the thighs, the thighs into the belly and the arms lie "
-     "across the chest."},
-    {"cat",
-     8000,
-     "75,12",
-     {Played{"bend"}, Played{"run", 0.5}},
-     "bend",
-     "tail_4",
-     "60,15",
-     "run",
-     "37 joints, eight of them in the tail, which the method 'curves' bends as one smooth curve."},
-}};
-
-/// The figures that the report shows; the rest is in `sinew measure`.
-constexpr std::array<const char*, 8> kShownQuantities{
-    "pairs_new",       "buried_new",     "depth_largest_percent",
-    "overlap_new_cm3", "volume_percent", "area_stretch_rms_percent",
-    "flipped",         "time_ms"};
-constexpr std::array<const char*, 3> kPlottedQuantities{"overlap_new_cm3", "depth_largest_percent",
-                                                        "volume_percent"};
-
-const Quantity& quantity(std::string_view key) {
-  const auto all = quantities();
-  return *std::find_if(all.begin(), all.end(), [&](const Quantity& q) { return q.key == key; });
-}
-
-/// Some headings stand under another one in a table and are short for that.
-std::string full_heading(const Quantity& shown) {
-  if (shown.key == "pairs_new") return "intersecting pairs, new since rest";
-  if (shown.key == "buried_new") return "buried vertices, new since rest";
-  if (shown.key == "overlap_new_cm3") return "overlap volume, new since rest";
-  return std::string(shown.heading);
-}
 
 /// The method with its defaults; wrinkles get the tools that suggest themselves in the clips.
 Recipe recipe_of(const LayerMethod& method, const Scene& scene, std::span<const Clip* const> clips) {
@@ -156,11 +85,6 @@ std::vector<int> evenly(int last_frame, int count) {
   return frames;
 }
 
-std::string short_number(double value) {
-  return std::abs(value) >= 100 || value == std::round(value) ? fmt::format("{:.0f}", value)
-                                                              : fmt::format("{:.3g}", value);
-}
-
 class Demo {
  public:
   Demo(const DemoOptions& options)
@@ -181,7 +105,7 @@ class Demo {
 
   void run() {
     std::vector<const Act*> acts;
-    for (const Act& act : kActs)
+    for (const Act& act : demo_acts())
       if (options_.only.empty() || options_.only == act.model) acts.push_back(&act);
     if (acts.empty())
       throw Error(fmt::format("--only {}: the demo shows arm, hand, mannequin and cat", options_.only));
@@ -304,7 +228,7 @@ class Demo {
   struct ClipPart {
     const Clip* clip;
     std::vector<std::byte> sheet;  // WebP
-    std::vector<PerformanceMeasurements> measured;
+    std::vector<MethodFigures> measured;
   };
 
   const Clip& clip(std::string_view name) const {
@@ -413,7 +337,7 @@ class Demo {
         pose = actor.character->rest_pose();
         sample_clip(*part.clip, frame / rate, pose);
       };
-      part.measured.push_back(measure_performance(actor.character, options));
+      part.measured.push_back({actor.name, measure_performance(actor.character, options)});
       report_progress(progress_, done_);
     }
   }
@@ -422,52 +346,7 @@ class Demo {
     report_.subsection(fmt::format("{}: {}", act_->model, part.clip->name));
     report_.picture(part.sheet, "Rows: methods. Columns: time; of a gait, one stride.",
                     fmt::format("{} {} with every method", act_->model, part.clip->name));
-    ReportTable table;
-    table.caption = fmt::format("Worst of {} frames; time: median", measured_frames_);
-    table.header = {"figure"};
-    const auto all = quantities();
-    std::vector<std::vector<std::optional<QuantitySummary>>> summaries;
-    for (std::size_t a = 0; a < actors_.size(); ++a) {
-      table.header.push_back(actors_[a].name);
-      summaries.push_back(summarise(part.measured[a]));
-    }
-    for (const char* key : kShownQuantities) {
-      const Quantity& shown = quantity(key);
-      std::vector<std::string> row{
-          shown.unit.empty() ? full_heading(shown) : fmt::format("{} ({})", full_heading(shown), shown.unit)};
-      for (std::size_t a = 0; a < actors_.size(); ++a) {
-        const auto& figure = summaries[a][static_cast<std::size_t>(&shown - all.data())];
-        row.push_back(!figure ? "–"
-                      : key == std::string_view("time_ms")
-                          ? short_number(part.measured[a].median_seconds * 1e3)
-                          : short_number(figure->worst));
-      }
-      table.rows.push_back(std::move(row));
-    }
-    report_.table(table);
-    report_.begin_row();
-    for (const char* key : kPlottedQuantities) {
-      const Quantity& plotted = quantity(key);
-      LinePlot plot;
-      plot.title = full_heading(plotted);
-      plot.x_label = "time (s)";
-      plot.y_label = std::string(plotted.unit);
-      plot.y_from_zero = key != std::string_view("volume_percent");
-      plot.width = 420;
-      plot.height = 260;
-      for (std::size_t a = 0; a < actors_.size(); ++a) {
-        PlotSeries series;
-        series.name = actors_[a].name;
-        for (const FrameMeasurements& frame : part.measured[a].frames) {
-          const auto value = plotted.value(frame, part.measured[a].rest);
-          series.x.push_back(frame.frame * part.clip->duration() / (measured_frames_ - 1));
-          series.y.push_back(value.value_or(std::numeric_limits<double>::quiet_NaN()));
-        }
-        plot.series.push_back(std::move(series));
-      }
-      report_.plot(line_plot_svg(plot));
-    }
-    report_.end_row();
+    report_figures(report_, part.measured, part.clip->duration());
   }
 
   /// The last frame of a clip from near by: as clay, with its triangles, by stretch, and cut open.
@@ -560,11 +439,24 @@ class Demo {
   std::vector<Actor> actors_;
 };
 
-}  // namespace
-
 int run_demo(const DemoOptions& options) {
   Demo(options).run();
   return 0;
 }
+
+std::function<int()> declare_demo(CLI::App& app) {
+  const auto options = std::make_shared<DemoOptions>();
+  app.add_option("-o,--output", options->directory, "directory to write to (default: out/demo)");
+  app.add_option("--only", options->only, "one of arm, hand, mannequin and cat (default: all)");
+  app.add_option("--size", options->size, "pixels of one view's side (default: 400)")
+      ->check(CLI::Range(32, 2000));
+  app.add_flag("--quick", options->quick, "coarse characters and few frames: rough, but soon done");
+  return [options] { return run_demo(*options); };
+}
+
+}  // namespace
+
+const Verb kDemoVerb{"demo", "Show every method on built-in characters: pictures, figures, files",
+                     declare_demo};
 
 }  // namespace sinew::cli

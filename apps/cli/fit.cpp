@@ -1,12 +1,15 @@
 // Puts a rig, with its controllers, into a mesh.
-#include <cmath>
-#include <cstdio>
-
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <CLI/CLI.hpp>
 
 #include <sinew/core/error.h>
 #include <sinew/core/file.h>
@@ -19,13 +22,23 @@
 #include "apps/cli/binding.h"
 #include "apps/cli/fit_picture.h"
 #include "apps/cli/input.h"
+#include "apps/cli/json.h"
 #include "apps/cli/verbs.h"
 
 namespace sinew::cli {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+struct FitCommand {
+  std::string mesh;
+  std::string rig;
+  std::filesystem::path output;   ///< .glb or .json
+  std::string head_bone;          ///< empty: guessed
+  std::string head;               ///< x,y,z; empty: guessed
+  std::filesystem::path picture;  ///< .png, empty: none
+  bool asymmetric = false;
+  bool json = false;
+};
 
 std::string lower_extension(const std::filesystem::path& path) {
   std::string extension = path.extension().string();
@@ -141,8 +154,6 @@ void print_text(const FitCommand& command, const FittedScene& fitted) {
   print_names("dropped, the mesh has no such limb", report.dropped);
 }
 
-}  // namespace
-
 int run_fit(const FitCommand& command) {
   check_output(command);
   if (!command.picture.empty()) AtomicFile probe(command.picture);
@@ -159,11 +170,33 @@ int run_fit(const FitCommand& command) {
   if (!command.picture.empty()) write_png(draw_fit(fitted), command.picture);
   tell_warnings(fitted.warnings);
   if (command.json) {
-    fmt::print("{}\n", report_json(command, fitted).dump(2, ' ', false, Json::error_handler_t::replace));
+    print_json(report_json(command, fitted));
     return 0;
   }
   print_text(command, fitted);
   return 0;
 }
+
+std::function<int()> declare_fit(CLI::App& app) {
+  const auto command = std::make_shared<FitCommand>();
+  add_character(app, "MESH", command->mesh)->required();
+  app.add_option("--rig", command->rig,
+                 "the rig: a rig file (.json, docs/rigs.md), any file with a skeleton, model:NAME, or " +
+                     std::string("template:NAME, one of ") + template_names())
+      ->required();
+  app.add_option("-o,--output", command->output,
+                 "OUT.glb (mesh and rig, to be bound), or OUT.json (the rig alone)")
+      ->required();
+  app.add_option("--head-bone", command->head_bone, "the rig's head (default: by its name)");
+  app.add_option("--head", command->head, "X,Y,Z: the top of the mesh's head, metres (default: guessed)");
+  app.add_flag("--asymmetric", command->asymmetric, "do not make left and right mirror images");
+  app.add_option("--picture", command->picture, "PNG: the limbs that were found, and the rig in the mesh");
+  app.add_flag("--json", command->json, "print a machine-readable report");
+  return [command] { return run_fit(*command); };
+}
+
+}  // namespace
+
+const Verb kFitVerb{"fit", "Put a rig, with its controllers, into a mesh", declare_fit};
 
 }  // namespace sinew::cli

@@ -1,11 +1,16 @@
 // Writes a built-in character or open surface to a file.
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <sinew/core/error.h>
 #include <sinew/core/file.h>
+#include <sinew/models/models.h>
 #include <sinew/models/open_models.h>
 #include <sinew/scene/gltf.h>
 #include <sinew/scene/obj.h>
@@ -14,6 +19,25 @@
 #include "apps/cli/verbs.h"
 
 namespace sinew::cli {
+
+namespace {
+
+struct GenerateCommand {
+  std::string name;
+  std::filesystem::path output;
+  std::size_t vertices = 0;  ///< 0: the model's usual number
+  double arm = 1, leg = 1, head = 1, girth = 1;
+};
+
+std::string model_list() {
+  std::string list;
+  for (const Model& model : models())
+    list += fmt::format("{}{} ({}; from {} vertices)", list.empty() ? "" : ", ", model.name, model.summary,
+                        model.least_vertices);
+  for (const OpenModel& model : open_models())
+    list += fmt::format(", {} ({}; open, one size)", model.name, model.summary);
+  return list;
+}
 
 int run_generate(const GenerateCommand& command) {
   std::string extension = command.output.extension().string();
@@ -37,5 +61,23 @@ int run_generate(const GenerateCommand& command) {
              scene.skeleton.size(), clips, extension == ".obj" ? " (the .obj holds the mesh alone)" : "");
   return 0;
 }
+
+std::function<int()> declare_generate(CLI::App& app) {
+  const auto command = std::make_shared<GenerateCommand>();
+  app.add_option("NAME", command->name, model_list())->required();
+  app.add_option("-o,--output", command->output, "OUT.glb, or OUT.obj for the mesh alone")->required();
+  app.add_option("--vertices", command->vertices, "exactly so many vertices (default: the model's own)")
+      ->check(CLI::Range(std::size_t{1}, kMostModelVertices));
+  app.add_option("--arm", command->arm, "length of the arms or fore legs, 0.5 to 2 (default 1)");
+  app.add_option("--leg", command->leg, "length of the legs or hind legs, 0.5 to 2");
+  app.add_option("--head", command->head, "size of the head, 0.5 to 2");
+  app.add_option("--girth", command->girth, "thickness of everything, 0.5 to 2");
+  return [command] { return run_generate(*command); };
+}
+
+}  // namespace
+
+const Verb kGenerateVerb{"generate", "Write a built-in character, made by code at any resolution",
+                         declare_generate};
 
 }  // namespace sinew::cli

@@ -1,18 +1,24 @@
 #include <cstdio>
+#include <memory>
+#include <string>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <CLI/CLI.hpp>
 
 #include <sinew/scene/inspect.h>
 
 #include "apps/cli/input.h"
+#include "apps/cli/json.h"
 #include "apps/cli/verbs.h"
 
 namespace sinew::cli {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+struct InfoOptions {
+  std::string input;
+  bool json = false;
+};
 
 std::size_t deforming_joints(const Scene& scene) {
   std::size_t count = 0;
@@ -71,7 +77,7 @@ Json mesh_json(const SceneMesh& source, const MeshInspection& mesh) {
   return json;
 }
 
-void print_json(const Scene& scene, const SceneInspection& inspection) {
+void print_report(const Scene& scene, const SceneInspection& inspection) {
   Json json;
   json["file"] = scene.source.string();
   json["original_up_axis"] = std::string(1, scene.original_space.up_axis);
@@ -103,7 +109,7 @@ void print_json(const Scene& scene, const SceneInspection& inspection) {
                              {"frames", frame_count(clip, fps)}});
   }
   json["problems"] = inspection.problems;
-  fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+  print_json(json);
 }
 
 void print_text(const Scene& scene, const SceneInspection& inspection) {
@@ -145,16 +151,25 @@ void print_text(const Scene& scene, const SceneInspection& inspection) {
   for (const std::string& problem : inspection.problems) fmt::print("problem: {}\n", problem);
 }
 
-}  // namespace
-
 int run_info(const InfoOptions& options) {
   const Scene scene = open_input(options.input, false);
   const SceneInspection inspection = inspect_scene(scene);
   if (options.json)
-    print_json(scene, inspection);
+    print_report(scene, inspection);
   else
     print_text(scene, inspection);
   return 0;
 }
+
+std::function<int()> declare_info(CLI::App& app) {
+  const auto options = std::make_shared<InfoOptions>();
+  add_character(app, "INPUT", options->input)->required();
+  app.add_flag("--json", options->json, "print a machine-readable report");
+  return [options] { return run_info(*options); };
+}
+
+}  // namespace
+
+const Verb kInfoVerb{"info", "What a file holds, and what is wrong with it", declare_info};
 
 }  // namespace sinew::cli

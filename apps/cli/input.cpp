@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <sinew/core/error.h>
 #include <sinew/fitting/template_rigs.h>
@@ -11,6 +12,13 @@
 #include <sinew/scene/rig_file.h>
 
 namespace sinew::cli {
+
+CLI::Option* add_character(CLI::App& app, const char* name, std::string& input) {
+  return app.add_option(
+      name, input,
+      "a .glb, .gltf, .obj, .fbx, .dae or .bvh file, or a built-in character: model:NAME or "
+      "model:NAME@VERTICES (see `sinew generate --help`)");
+}
 
 Scene open_input(const std::string& input, bool tell_warnings) {
   constexpr std::string_view kModel = "model:";

@@ -4,7 +4,15 @@
 
 #include <sinew/scene/scene.h>
 
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
 namespace sinew::cli {
+
+/// An argument that names a character: what open_input() takes.
+CLI::Option* add_character(CLI::App& app, const char* name, std::string& input);
 
 /// The scene an INPUT argument names: a file, or model:NAME for a built-in character. What the reader had to
 /// mend is told on stderr, unless the caller shows the warnings itself. Throws Error.

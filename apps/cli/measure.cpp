@@ -2,14 +2,17 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <set>
+#include <string>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <CLI/CLI.hpp>
 
 #include <sinew/core/error.h>
 #include <sinew/measure/quantities.h>
 
+#include "apps/cli/json.h"
 #include "apps/cli/operator_tables.h"
 #include "apps/cli/performance.h"
 #include "apps/cli/progress_bar.h"
@@ -19,9 +22,14 @@ namespace sinew::cli {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+struct MeasureCommand {
+  PerformanceOptions performance;
+  std::string compare;  ///< methods and recipe files, separated by commas; empty: the performance's own
+  bool per_frame = false;
+  bool json = false;
+};
 
-struct Method {
+struct MeasuredMethod {
   std::string name;
   Recipe recipe;
   PerformanceMeasurements measured;
@@ -67,16 +75,16 @@ void print(const Table& table, std::size_t left) {
   }
 }
 
-void print_summary(const std::vector<Method>& methods) {
+void print_summary(const std::vector<MeasuredMethod>& methods) {
   Table table;
   table.push_back({"", ""});
-  for (const Method& method : methods)
+  for (const MeasuredMethod& method : methods)
     for (const std::string& column : {method.name + " worst", std::string("frame"), std::string("mean")})
       table.back().push_back(column);
   for (std::size_t q = 0; q < quantities().size(); ++q) {
     const Quantity& quantity = quantities()[q];
     table.push_back({std::string(quantity.heading), std::string(quantity.unit)});
-    for (const Method& method : methods) {
+    for (const MeasuredMethod& method : methods) {
       const auto& summary = method.summary[q];
       if (summary) {
         for (const std::string& cell :
@@ -88,12 +96,12 @@ void print_summary(const std::vector<Method>& methods) {
     }
   }
   table.push_back({"  median", "ms"});
-  for (const Method& method : methods)
+  for (const MeasuredMethod& method : methods)
     table.back().insert(table.back().end(), {number(1e3 * method.measured.median_seconds), "", ""});
   print(table, 2);
 }
 
-void print_frames(const Method& method) {
+void print_frames(const MeasuredMethod& method) {
   fmt::print("\n{}\n", method.name);
   Table table;
   table.push_back({"frame"});
@@ -133,7 +141,7 @@ Json name_of_smallest_joint(const FrameMeasurements& frame, const RestSurface& r
   return joint != nullptr ? Json(rest.hinges[joint->hinge]) : Json();
 }
 
-Json to_json(const Method& method) {
+Json to_json(const MeasuredMethod& method) {
   const PerformanceMeasurements& measured = method.measured;
   Json json;
   json["method"] = method.name;
@@ -168,10 +176,8 @@ Json to_json(const Method& method) {
   return json;
 }
 
-}  // namespace
-
 int run_measure(const MeasureCommand& command) {
-  std::vector<Method> methods;
+  std::vector<MeasuredMethod> methods;
   for (NamedRecipe& named : choose_recipes(command.performance, command.compare)) {
     named.recipe.normals = false;
     methods.push_back({std::move(named.name), std::move(named.recipe), {}, {}});
@@ -184,7 +190,7 @@ int run_measure(const MeasureCommand& command) {
   options.frames_per_second = performance.frames_per_second;
   options.set_pose = performance.set_pose;
   std::set<std::string> told;  // most are about the file, and the same for all methods
-  for (Method& method : methods) {
+  for (MeasuredMethod& method : methods) {
     const std::shared_ptr<const Character> character = make_character(performance.scene, method.recipe);
     for (const std::string& warning : character->warnings())
       if (told.insert(warning).second) fmt::print(stderr, "sinew: warning: {}: {}\n", input, warning);
@@ -205,8 +211,8 @@ int run_measure(const MeasureCommand& command) {
     json["first_frame"] = performance.first_frame;
     json["last_frame"] = performance.last_frame;
     json["methods"] = Json::array();
-    for (const Method& method : methods) json["methods"].push_back(to_json(method));
-    fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+    for (const MeasuredMethod& method : methods) json["methods"].push_back(to_json(method));
+    print_json(json);
     return 0;
   }
   fmt::print("{}, {}, frames {}-{}\n", input,
@@ -224,8 +230,22 @@ int run_measure(const MeasureCommand& command) {
   fmt::print("\n");
   print_summary(methods);
   if (command.per_frame)
-    for (const Method& method : methods) print_frames(method);
+    for (const MeasuredMethod& method : methods) print_frames(method);
   return 0;
 }
+
+std::function<int()> declare_measure(CLI::App& app) {
+  const auto command = std::make_shared<MeasureCommand>();
+  add_performance_options(app, command->performance);
+  add_compare_option(app, command->compare);
+  app.add_flag("--per-frame", command->per_frame, "print every frame's figures too");
+  app.add_flag("--json", command->json, "print a machine-readable report, every frame included");
+  return [command] { return run_measure(*command); };
+}
+
+}  // namespace
+
+const Verb kMeasureVerb{"measure", "What a performance does to the surface: overlap, stretch, flicker",
+                        declare_measure};
 
 }  // namespace sinew::cli

@@ -7,7 +7,9 @@
 #include <numbers>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
+#include <sinew/character/layer.h>
 #include <sinew/core/error.h>
 #include <sinew/scene/retarget.h>
 
@@ -125,6 +127,31 @@ std::vector<Clip> retargeted_clips(const std::string& file, const Scene& scene) 
 }
 
 }  // namespace
+
+void add_performance_options(CLI::App& app, PerformanceOptions& options) {
+  add_character(app, "INPUT", options.input)->required();
+  app.add_option("--clip", options.clip,
+                 "clip by name or number, from 0, or none for the rest pose (default: the only one)");
+  app.add_option("--motion", options.motion,
+                 "take the clips from this file, e.g. a .bvh, matched to the character by joint names");
+  app.add_option("--pose", options.poses,
+                 "JOINT=X,Y,Z: turn a joint on top of the clip, degrees about x, then y, then z of the "
+                 "joint's frame; repeatable")
+      ->allow_extra_args(false);
+  CLI::Option* skin =
+      app.add_option("--skin", options.skin, "deform with this one method: " + layer_method_names());
+  app.add_option("--recipe", options.recipe, "deform as this recipe says (see `sinew recipe`)")
+      ->excludes(skin);
+  app.add_option("--fps", options.fps, "frames per second (default: the clip's own rate)")
+      ->check(CLI::Range(0.01, 10000.0));
+  app.add_option("--frames", options.frames, "A-B or A: frames, from 0, both included (default: all)");
+}
+
+void add_compare_option(CLI::App& app, std::string& compare) {
+  app.add_option("--compare", compare, "A,B,C: these methods side by side, and recipes (.json files)")
+      ->excludes("--skin")
+      ->excludes("--recipe");
+}
 
 Recipe choose_recipe(const PerformanceOptions& options) {
   if (!options.recipe.empty()) return read_recipe(options.recipe);

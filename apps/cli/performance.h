@@ -9,6 +9,10 @@
 #include <sinew/character/recipe.h>
 #include <sinew/scene/scene.h>
 
+namespace CLI {
+class App;
+}
+
 /// What bake, measure and render have in common: which character, doing what, in which frames.
 namespace sinew::cli {
 
@@ -32,6 +36,12 @@ struct Performance {
   /// The pose of any frame of the clip, as BakeOptions::set_pose wants it. Keeps what it needs.
   std::function<void(int frame, Pose& pose)> set_pose;
 };
+
+/// Input, clip, poses, method and frames, as arguments of a verb.
+void add_performance_options(CLI::App& app, PerformanceOptions& options);
+
+/// --compare A,B,C, instead of the --skin and --recipe of add_performance_options().
+void add_compare_option(CLI::App& app, std::string& compare);
 
 /// Reads the input and settles clip, frames and poses. Throws Error for what does not exist.
 Performance open_performance(const PerformanceOptions& options);

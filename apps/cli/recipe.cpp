@@ -1,7 +1,10 @@
 #include <cmath>
 #include <cstdio>
+#include <memory>
+#include <string>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <sinew/character/recipe.h>
 #include <sinew/character/volume_layer.h>
@@ -14,6 +17,12 @@
 namespace sinew::cli {
 
 namespace {
+
+struct RecipeOptions {
+  bool json = false;
+  std::string profiles;  ///< a recipe whose curves are to be drawn
+  std::string output;
+};
 
 constexpr int kCurvePoints = 200;
 
@@ -46,8 +55,6 @@ void draw_profiles(const RecipeOptions& options) {
   fmt::print("{} curves: {}\n", plot.series.size(), options.output);
 }
 
-}  // namespace
-
 int run_recipe(const RecipeOptions& options) {
   if (options.profiles.empty())
     fmt::print("{}", options.json ? recipe_help_json() : recipe_help());
@@ -55,5 +62,20 @@ int run_recipe(const RecipeOptions& options) {
     draw_profiles(options);
   return 0;
 }
+
+std::function<int()> declare_recipe(CLI::App& app) {
+  const auto options = std::make_shared<RecipeOptions>();
+  app.add_flag("--json", options->json, "print it as JSON");
+  CLI::Option* profiles =
+      app.add_option("--profiles", options->profiles,
+                     "RECIPE.json: instead draw the curves along bones of its volume layer, to -o");
+  app.add_option("-o,--output", options->output, "OUT.svg")->needs(profiles);
+  profiles->needs("--output")->excludes("--json");
+  return [options] { return run_recipe(*options); };
+}
+
+}  // namespace
+
+const Verb kRecipeVerb{"recipe", "Every field a recipe may have, with default and range", declare_recipe};
 
 }  // namespace sinew::cli

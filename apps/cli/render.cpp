@@ -1,15 +1,15 @@
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <limits>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <set>
 #include <span>
-#include <string_view>
+#include <string>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <sinew/character/field_layer.h>
 #include <sinew/character/performer.h>
@@ -19,80 +19,44 @@
 #include <sinew/picture/character_picture.h>
 #include <sinew/picture/clay.h>
 #include <sinew/picture/contact_sheet.h>
-#include <sinew/picture/field_surface.h>
 #include <sinew/picture/png.h>
 #include <sinew/picture/webp.h>
 
+#include "apps/cli/fields_view.h"
 #include "apps/cli/operator_tables.h"
 #include "apps/cli/performance.h"
 #include "apps/cli/progress_bar.h"
+#include "apps/cli/render_options.h"
 #include "apps/cli/verbs.h"
 
 namespace sinew::cli {
 
 namespace {
 
-constexpr int kFramesOfASheet = 12;  // where the user does not say which
-constexpr int kMostTiles = 400;
-constexpr int kLongestSide = 16384;     // pixels of one view
-constexpr int kLeastViewWithKey = 320;  // pixels; the key of a field's colours would hide a smaller one
-
-struct Size {
-  int width;
-  int height;
+struct RenderCommand {
+  PerformanceOptions performance;
+  std::filesystem::path output;  ///< .png or .webp
+  std::string compare;  ///< methods and recipe files, separated by commas; empty: the performance's own
+  std::string size;     ///< WxH of one view, pixels
+  std::string camera;   ///< see parse_view; empty: front, or where a field's plane is seen from
+  std::string focus;    ///< joint of a close-up
+  double zoom = 1;
+  bool follow = false;         ///< the camera goes along with the character
+  std::string color = "clay";  ///< clay, weights, partition, stretch, contact or bone:NAME
+  bool wireframe = false;
+  bool skeleton = false;
+  bool no_floor = false;
+  std::string cut;          ///< AXIS=OFFSET, AXIS<OFFSET or AXIS>OFFSET
+  std::string field_slice;  ///< AXIS=OFFSET: the plane to paint the fields of implicit skinning in
+  bool fields = false;      ///< shows the bones' fields, the skin as glass round them
+  std::string quality;      ///< draft or final; empty: final for pictures, draft for animations
+  int sheet = 0;            ///< columns; 0: one row of methods, or chosen to fit
+  int every = 0;            ///< 0: all frames of an animation, a choice of them on a sheet
+  std::string caption;
 };
 
-Size parse_size(const std::string& text) {
-  Size size{};
-  const char* end = text.data() + text.size();
-  const auto width = std::from_chars(text.data(), end, size.width);
-  if (width.ec == std::errc() && width.ptr != end && *width.ptr == 'x') {
-    const auto height = std::from_chars(width.ptr + 1, end, size.height);
-    if (height.ec == std::errc() && height.ptr == end && size.width >= 16 && size.height >= 16 &&
-        size.width <= kLongestSide && size.height <= kLongestSide) {
-      if (std::int64_t{size.width} * size.height > kMostClayPixels)
-        throw Error(fmt::format("--size {}: {} × {} pixels are too many for one picture ({} million at most)",
-                                text, size.width, size.height, kMostClayPixels / 1000000));
-      return size;
-    }
-  }
-  throw Error(fmt::format("--size {}: expected WIDTHxHEIGHT, each from 16 to {} pixels", text, kLongestSide));
-}
-
-int find_joint(const std::string& option, const std::string& name, const Scene& scene) {
-  const int joint = scene.skeleton.find(name);
-  if (joint < 0)
-    throw Error(fmt::format("{} {}: no joint of that name; `sinew info --json` lists them", option, name));
-  return joint;
-}
-
-Coloring parse_color(const std::string& text, const Scene& scene) {
-  constexpr std::string_view kBone = "bone:", kFreedom = "freedom:";
-  Coloring coloring;
-  if (text == "clay") return coloring;
-  if (text == "weights") {
-    coloring.by = Coloring::By::weights;
-  } else if (text == "partition") {
-    coloring.by = Coloring::By::partition;
-  } else if (text == "stretch") {
-    coloring.by = Coloring::By::stretch;
-  } else if (text == "contact") {
-    coloring.by = Coloring::By::marks;
-  } else if (text == "freedom" || text.starts_with(kFreedom)) {
-    coloring.by = Coloring::By::values;  // each method has its own, or none
-    if (text != "freedom")
-      coloring.joint = find_joint("--color freedom:", text.substr(kFreedom.size()), scene);
-  } else if (text.starts_with(kBone)) {
-    coloring.by = Coloring::By::joint;
-    coloring.joint = find_joint("--color bone:", text.substr(kBone.size()), scene);
-  } else {
-    throw Error(
-        fmt::format("--color {}: expected clay, weights, partition, stretch, contact, freedom, freedom:JOINT "
-                    "or bone:JOINT",
-                    text));
-  }
-  return coloring;
-}
+constexpr int kFramesOfASheet = 12;  // where the user does not say which
+constexpr int kMostTiles = 400;
 
 /// How freely skin moves to restore the volume of a joint, or of all (-1); clay for characters without such a
 /// layer.
@@ -106,43 +70,6 @@ Coloring freedom_of(const Character& character, int joint) {
       coloring.scale.low_label = "held", coloring.scale.high_label = "free";
     }
   return coloring;
-}
-
-/// A plane across an axis, as AXIS, relation, OFFSET.
-struct AxisPlane {
-  int axis;
-  char relation;
-  float offset;
-};
-
-std::optional<AxisPlane> parse_axis_plane(std::string_view text, std::string_view relations) {
-  if (text.size() < 3 || text[0] < 'x' || text[0] > 'z' || relations.find(text[1]) == std::string_view::npos)
-    return {};
-  AxisPlane plane{text[0] - 'x', text[1], 0};
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data() + 2, end, plane.offset);
-  if (error != std::errc() || rest != end || !std::isfinite(plane.offset)) return {};
-  return plane;
-}
-
-/// AXIS=OFFSET keeps the side away from the camera.
-CutPlane parse_cut(const std::string& text, const Vec3d& towards_camera) {
-  const std::optional<AxisPlane> plane = parse_axis_plane(text, "<=>");
-  if (!plane)
-    throw Error(fmt::format("--cut {}: expected x=OFFSET, x<OFFSET or x>OFFSET (or y, z), in metres", text));
-  const bool keep_lower =
-      plane->relation == '<' || (plane->relation == '=' && towards_camera[plane->axis] >= 0);
-  CutPlane cut;
-  cut.normal = (keep_lower ? 1.0f : -1.0f) * Vec3f::Unit(plane->axis);
-  cut.offset = keep_lower ? plane->offset : -plane->offset;
-  return cut;
-}
-
-AxisPlane parse_field_slice(const std::string& text) {
-  const std::optional<AxisPlane> plane = parse_axis_plane(text, "=");
-  if (!plane)
-    throw Error(fmt::format("--field-slice {}: expected x=OFFSET, y=OFFSET or z=OFFSET, in metres", text));
-  return *plane;
 }
 
 /// What was asked for that only implicit skinning has, as the user wrote it; empty: nothing.
@@ -177,84 +104,8 @@ static_assert(static_cast<int>(VertexMark::plain) == static_cast<int>(TrackMark:
               static_cast<int>(VertexMark::contact) == static_cast<int>(TrackMark::contact) &&
               static_cast<int>(VertexMark::returned) == static_cast<int>(TrackMark::returned));
 
-/// Draws the fields of a character's implicit layer.
-class FieldsView {
- public:
-  /// The character must have such a layer, and outlive this. `solids`: to be drawn with render_solids().
-  FieldsView(const Character& character, bool solids)
-      : character_(character),
-        layer_(*find_field_layer(character, &number_)),
-        set_(layer_.fields()),
-        posed_(set_.fields.size()) {
-    if (!solids) return;
-    skin_ = std::make_unique<DrawnSurface>(MeshView{character.rest(), character.triangles()});
-    std::vector<DrawnField> drawn;
-    for (std::size_t f = 0; f < set_.fields.size(); ++f) {
-      const FieldGrid& grid = set_.fields[f].grid;
-      const int joint = character.bindings()[set_.transform[f]].joint;
-      drawn.push_back({[&grid](const Vec3d& at) { return double{grid.sample_rest(at).value}; }, box_of(grid),
-                       distinct_color(static_cast<std::size_t>(std::max(0, joint)))});
-    }
-    solids_ = std::make_unique<FieldPicture>(drawn);
-  }
-
-  bool empty() const { return set_.fields.empty(); }
-
-  /// The composed field of the performer's last frame, painted in a plane.
-  Image render_slice(const CharacterPicture& picture, const Performer& performer, const AxisPlane& plane,
-                     const Camera& camera, const ClayOptions& clay, const Pose* skeleton_pose) {
-    pose_fields(set_, layer_.carried_fields(*performer.layer_state(number_)), posed_);
-    const FieldFunction field = [this](const Vec3d& at) {
-      return double{sample(set_, posed_, at.cast<float>()).value};
-    };
-    FieldSliceOptions slice;
-    slice.step = clay.quality == ClayQuality::draft ? 2 : 1;  // of a draft nobody looks at single pixels
-    slice.key = std::min(clay.width, clay.height) >= kLeastViewWithKey;
-    return picture.render_slice(performer, field, {Vec3f::Unit(plane.axis), plane.offset}, camera, clay,
-                                slice, skeleton_pose);
-  }
-
-  /// Each bone's field where the performer's last frame carried it, as far as it is above ½, in the skin.
-  Image render_solids(const Performer& performer, const Camera& camera, const ClayOptions& clay,
-                      const Pose* skeleton_pose) const {
-    std::vector<Affine3d> moved;
-    const std::span<const Affine3d> carried = layer_.carried_fields(*performer.layer_state(number_));
-    for (const std::uint32_t transform : set_.transform) moved.push_back(carried[transform]);
-    ClayOptions options = clay;
-    options.ghost.surface = skin_.get();
-    options.ghost.positions = performer.welded_positions();
-    std::vector<DrawnBone> bones;
-    if (skeleton_pose != nullptr)
-      bones = drawn_bones(character_, performer.welded_positions(), *skeleton_pose);
-    options.bones = bones;
-    return solids_->render(camera, options, moved);
-  }
-
- private:
-  /// All of rest space that a grid knows of.
-  static Eigen::AlignedBox3d box_of(const FieldGrid& grid) {
-    const Affine3d rest_from_grid = grid.grid_from_rest().inverse();
-    Eigen::AlignedBox3d box;
-    for (int corner = 0; corner < 8; ++corner) {
-      Vec3d at = Vec3d::Zero();
-      for (int axis = 0; axis < 3; ++axis)
-        if (corner >> axis & 1) at[axis] = grid.size()[static_cast<std::size_t>(axis)] - 1;
-      box.extend(rest_from_grid * at);
-    }
-    return box;
-  }
-
-  const Character& character_;
-  std::size_t number_ = 0;  // of the layer
-  const FieldLayer& layer_;
-  const FieldSet& set_;
-  std::vector<PosedField> posed_;
-  std::unique_ptr<DrawnSurface> skin_;
-  std::unique_ptr<FieldPicture> solids_;
-};
-
 /// One way to deform the character, and what draws the result.
-struct Method {
+struct DrawnMethod {
   std::string name;
   std::shared_ptr<const Character> character;
   std::unique_ptr<CharacterPicture> picture;
@@ -299,7 +150,8 @@ class RenderJob {
     require_implicit_layers(command, recipes_);
     frames_ = choose_frames(command, performance_, animation_);
     const bool one_view = !animation_ && frames_.size() == 1 && recipes_.size() == 1;
-    size_ = command.size.empty() ? (one_view ? Size{960, 960} : Size{480, 480}) : parse_size(command.size);
+    size_ = command.size.empty() ? (one_view ? ViewSize{960, 960} : ViewSize{480, 480})
+                                 : parse_size(command.size);
     if (!command.focus.empty()) focus_ = find_joint("--focus", command.focus, performance_.scene);
     if (!command.cut.empty()) parse_cut(command.cut, Vec3d::UnitZ());  // to refuse it before all the work
     if (!command.field_slice.empty()) slice_ = parse_field_slice(command.field_slice);
@@ -367,7 +219,7 @@ class RenderJob {
     const Coloring coloring = parse_color(command_.color, performance_.scene);
     for (NamedRecipe& named : recipes_) {
       named.recipe.normals = false;  // pictures make their own
-      Method method;
+      DrawnMethod method;
       if (!command_.compare.empty()) method.name = named.name;
       method.character = make_character(performance_.scene, named.recipe);
       Coloring own = coloring;
@@ -386,13 +238,13 @@ class RenderJob {
       methods_.push_back(std::move(method));
     }
     std::set<std::string> told;  // most are about the file, and the same for all methods
-    for (const Method& method : methods_)
+    for (const DrawnMethod& method : methods_)
       for (const std::string& warning : method.character->warnings())
         if (told.insert(warning).second)
           fmt::print(stderr, "sinew: warning: {}: {}\n", command_.performance.input, warning);
   }
 
-  void prepare_fields(Method& method) const {
+  void prepare_fields(DrawnMethod& method) const {
     method.fields = std::make_unique<FieldsView>(*method.character, command_.fields);
     if (method.fields->empty())
       throw Error(fmt::format("{}: {}: no bone has a field; bones need skin of their own for one",
@@ -408,7 +260,7 @@ class RenderJob {
   }
 
   void rewind() {
-    for (Method& method : methods_) {
+    for (DrawnMethod& method : methods_) {
       method.performer->reset();
       method.pose = method.character->rest_pose();
       method.performed = -1;
@@ -416,7 +268,7 @@ class RenderJob {
   }
 
   /// Performs a frame, later than the last; with history, all frames up to it.
-  void advance(Method& method, int frame) {
+  void advance(DrawnMethod& method, int frame) {
     int next = method.character->has_history() ? method.performed + 1 : frame;
     for (; next <= frame; ++next) {
       performance_.set_pose(next, method.pose);
@@ -452,7 +304,7 @@ class RenderJob {
     std::vector<Vec3f> moved;
     rewind();
     for (const int frame : frames_)
-      for (Method& method : methods_) {
+      for (DrawnMethod& method : methods_) {
         report_progress(progress, 0);  // lets an interrupt through
         advance(method, frame);
         const std::span<const Vec3f> positions = method.performer->welded_positions();
@@ -486,7 +338,7 @@ class RenderJob {
                               command_.field_slice, low, high));
   }
 
-  Image draw(const Method& method) const {
+  Image draw(const DrawnMethod& method) const {
     Camera camera = camera_;
     camera.position += anchor(method.pose);
     const Pose* skeleton_pose = command_.skeleton ? &method.pose : nullptr;
@@ -499,7 +351,7 @@ class RenderJob {
   }
 
   /// What the last frame did to each vertex, as far as there is an implicit layer.
-  static void show_marks(const Method& method) {
+  static void show_marks(const DrawnMethod& method) {
     std::size_t number = 0;
     const FieldLayer* layer = find_field_layer(*method.character, &number);
     if (layer == nullptr) return;
@@ -525,7 +377,7 @@ class RenderJob {
     double drawn = 0;
     for (const int frame : frames_) {
       std::vector<CaptionedImage> views;
-      for (Method& method : methods_) {
+      for (DrawnMethod& method : methods_) {
         advance(method, frame);
         views.push_back({draw(method), method.name});
         report_progress(progress, 0.99 * ++drawn / views_in_all);
@@ -570,19 +422,65 @@ class RenderJob {
   View view_;
   Performance performance_;
   std::vector<int> frames_;
-  Size size_{};
+  ViewSize size_;
   int focus_ = -1;
   std::optional<AxisPlane> slice_;
-  std::vector<Method> methods_;
+  std::vector<DrawnMethod> methods_;
   ClayOptions clay_;
   Camera camera_;
 };
-
-}  // namespace
 
 int run_render(const RenderCommand& command) {
   RenderJob(command).run();
   return 0;
 }
+
+std::function<int()> declare_render(CLI::App& app) {
+  const auto command = std::make_shared<RenderCommand>();
+  add_performance_options(app, command->performance);
+  app.add_option("-o,--output", command->output,
+                 "OUT.png (the rest pose, or the clip's frames on one sheet) or OUT.webp (an animation)")
+      ->required();
+  add_compare_option(app, command->compare);
+  app.add_option("--size", command->size, "WxH: pixels of one view (default: 960x960, 480x480 of many)");
+  app.add_option("--camera", command->camera,
+                 "front, back, left, right, top, three-quarter, or YAW,PITCH in degrees (default: front; "
+                 "for --field-slice, facing its plane)");
+  app.add_option("--focus", command->focus, "JOINT: a close-up that goes along with this joint");
+  app.add_option("--zoom", command->zoom, "above 1 shows less, and larger")->check(CLI::Range(0.05, 100.0));
+  app.add_flag("--follow", command->follow, "the camera goes along with the character's root");
+  app.add_option(
+         "--color", command->color,
+         "clay, weights, partition, stretch (area), contact (what implicit skinning did to each "
+         "vertex), freedom or freedom:JOINT (how freely skin restores volume), or bone:JOINT (weight)")
+      ->capture_default_str();
+  app.add_flag("--wireframe", command->wireframe, "draw the triangles' edges");
+  app.add_flag("--skeleton", command->skeleton, "draw the bones over the surface");
+  app.add_flag("--no-floor", command->no_floor, "no floor to cast a shadow on");
+  app.add_option("--cut", command->cut,
+                 "x=0.1: cut the character open there, the side towards the camera taken away; "
+                 "x<0.1 and x>0.1 say which side stays");
+  app.add_option("--field-slice", command->field_slice,
+                 "x=0.1: cut the character open there and paint the field of implicit skinning on the "
+                 "plane, with its iso-lines; y=0.1 and z=0.1 likewise")
+      ->excludes("--cut")
+      ->excludes("--color");
+  app.add_flag("--fields", command->fields,
+               "show each bone's field of implicit skinning as a solid, with the skin as glass")
+      ->excludes("--field-slice")
+      ->excludes("--color")
+      ->excludes("--wireframe");
+  app.add_option("--quality", command->quality, "draft or final (default: draft for .webp)")
+      ->check(CLI::IsMember({"draft", "final"}));
+  app.add_option("--sheet", command->sheet, "columns of a sheet of several frames")
+      ->check(CLI::Range(1, 100));
+  app.add_option("--every", command->every, "N: show every Nth frame only")->check(CLI::Range(1, 1000000));
+  app.add_option("--caption", command->caption, "a line of text for the picture");
+  return [command] { return run_render(*command); };
+}
+
+}  // namespace
+
+const Verb kRenderVerb{"render", "A picture or an animation of a character in clay", declare_render};
 
 }  // namespace sinew::cli

@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <memory>
+#include <string>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <CLI/CLI.hpp>
 
 #include <sinew/character/suggest_flesh.h>
 #include <sinew/character/suggest_wrinkles.h>
@@ -13,15 +15,22 @@
 #include <sinew/skeleton/clip.h>
 
 #include "apps/cli/input.h"
+#include "apps/cli/json.h"
 #include "apps/cli/operator_tables.h"
+#include "apps/cli/performance.h"
 #include "apps/cli/progress_bar.h"
 #include "apps/cli/verbs.h"
 
 namespace sinew::cli {
 
-using Json = nlohmann::ordered_json;
-
 namespace {
+
+struct SuggestCommand {
+  PerformanceOptions performance;  ///< wrinkles: what the character does; no clip: all of them
+  std::string layer = "flesh";
+  int most = 16;  ///< wrinkle tools
+  std::string output;
+};
 
 constexpr int kMostFramesPerClip = 40;
 
@@ -141,8 +150,6 @@ Json base_recipe(const SuggestCommand& command) {
   return json;
 }
 
-}  // namespace
-
 int run_suggest(const SuggestCommand& command) {
   refuse_to_overwrite_inputs(command.performance, command.output);
   (void)choose_recipe(command.performance);  // refuses what is wrong with it, before it is read as plain JSON
@@ -154,5 +161,30 @@ int run_suggest(const SuggestCommand& command) {
   write_file(command.output, recipe.dump(2) + "\n");
   return 0;
 }
+
+std::function<int()> declare_suggest(CLI::App& app) {
+  const auto command = std::make_shared<SuggestCommand>();
+  add_character(app, "INPUT", command->performance.input)->required();
+  app.add_option("--layer", command->layer, "what for: flesh or wrinkles")
+      ->check(CLI::IsMember({"flesh", "wrinkles"}))
+      ->capture_default_str();
+  app.add_option("--clip", command->performance.clip,
+                 "wrinkles: the clip over which compression is measured (default: all clips)");
+  app.add_option("--motion", command->performance.motion,
+                 "wrinkles: file whose clips are used instead of the input's");
+  CLI::Option* skin =
+      app.add_option("--skin", command->performance.skin, "method to stand below (default: dqs)");
+  app.add_option("--recipe", command->performance.recipe, "RECIPE.json to add the layer to")->excludes(skin);
+  app.add_option("--most", command->most, "wrinkles: how many tools, strongest first")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  app.add_option("-o,--output", command->output, "RECIPE.json")->required();
+  return [command] { return run_suggest(*command); };
+}
+
+}  // namespace
+
+const Verb kSuggestVerb{"suggest", "A recipe with elements that are found on a bound character, to be edited",
+                        declare_suggest};
 
 }  // namespace sinew::cli

@@ -1,21 +1,37 @@
 // Carries the weights of a bound mesh over to another one.
 #include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <CLI/CLI.hpp>
 
 #include <sinew/character/transfer_scene.h>
 #include <sinew/scene/gltf.h>
 
 #include "apps/cli/binding.h"
 #include "apps/cli/input.h"
+#include "apps/cli/json.h"
 #include "apps/cli/verbs.h"
 
 namespace sinew::cli {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+struct TransferCommand {
+  std::string bound;
+  std::string mesh;
+  std::filesystem::path output;    ///< .glb
+  std::optional<double> distance;  ///< share of the bound mesh's size; none: the usual
+  std::optional<double> angle;     ///< degrees; none: the usual
+  std::string influences = "4";
+  std::vector<std::string> meshes;
+  std::filesystem::path pictures;
+  bool json = false;
+};
 
 Json report_json(const TransferCommand& command, const TransferSceneReport& report) {
   const TransferReport& surface = report.surface;
@@ -60,8 +76,6 @@ void print_text(const TransferCommand& command, const TransferSceneReport& repor
                command.output.string());
 }
 
-}  // namespace
-
 int run_transfer(const TransferCommand& command) {
   TransferSceneOptions options;
   if (command.distance) options.surface.max_distance = *command.distance;
@@ -82,7 +96,7 @@ int run_transfer(const TransferCommand& command) {
   if (command.json) {
     Json json = report_json(command, report);
     json["pictures"] = pictures_json(pictures);
-    fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+    print_json(json);
     return 0;
   }
   print_text(command, report);
@@ -90,5 +104,31 @@ int run_transfer(const TransferCommand& command) {
     fmt::print(stderr, "  {} pictures in {}\n", pictures.size(), command.pictures.string());
   return 0;
 }
+
+std::function<int()> declare_transfer(CLI::App& app) {
+  const auto command = std::make_shared<TransferCommand>();
+  app.add_option("BOUND", command->bound, "the bound character: a file, or model:NAME")->required();
+  app.add_option("MESH", command->mesh, "what shall move along: a file")->required();
+  app.add_option("-o,--output", command->output, "OUT.glb")->required();
+  app.add_option("--distance", command->distance,
+                 "SHARE: farther from BOUND than this share of its size, a vertex takes its weights from its "
+                 "neighbours (default: 0.05)")
+      ->check(CLI::Range(0.0, 10.0));
+  app.add_option("--angle", command->angle,
+                 "DEGREES: the same where the surfaces' directions differ by more (default: 60)")
+      ->check(CLI::Range(0.1, 90.0));
+  app.add_option("--influences", command->influences, "most joints per vertex: a number, or all")
+      ->capture_default_str();
+  app.add_option("--mesh", command->meshes, "PATTERN: these meshes of MESH only; repeatable")
+      ->allow_extra_args(false);
+  app.add_option("--pictures", command->pictures, "DIR: draw each joint's weights");
+  app.add_flag("--json", command->json, "print a machine-readable report");
+  return [command] { return run_transfer(*command); };
+}
+
+}  // namespace
+
+const Verb kTransferVerb{"transfer", "Carry the weights of a bound mesh over to another, such as clothes",
+                         declare_transfer};
 
 }  // namespace sinew::cli
