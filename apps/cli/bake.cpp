@@ -9,6 +9,7 @@
 
 #include <sinew/character/bake.h>
 #include <sinew/core/error.h>
+#include <sinew/core/file.h>
 #include <sinew/scene/gltf_document.h>
 #include <sinew/skeleton/clip.h>
 
@@ -61,8 +62,7 @@ int run_bake(const BakeCommand& command) {
   if (character->refined_scene() != nullptr) {
     writer.reset();
     writer = make_frame_writer(*character->refined_scene(), command.output, format);
-    if (std::filesystem::path(command.output).extension() == ".glb" &&
-        has_further_attributes(performance.scene))
+    if (lower_case_extension(command.output) == ".glb" && has_further_attributes(performance.scene))
       fmt::print(stderr,
                  "sinew: warning: {}: meshes that get more triangles lose vertex colours and second UV sets; "
                  "\"refine\": 0 in the recipe's wrinkles layer keeps them\n",

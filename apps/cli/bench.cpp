@@ -101,7 +101,7 @@ int run_bench(const BenchOptions& options) {
         fmt::format("--filter {}: no case has that in its name; there are: {}", options.filter, names));
   std::optional<AtomicFile> plot;  // opened now, so that no timing is lost to a wrong path
   if (!options.plot.empty()) {
-    if (options.plot.extension() != ".svg")
+    if (lower_case_extension(options.plot) != ".svg")
       throw Error(fmt::format("--plot {}: must be an .svg file", options.plot.string()));
     if (std::none_of(cases.begin(), cases.end(), [](const MethodCase& c) { return c.performers == 1; }))
       throw Error(fmt::format("--plot {}: --filter {} leaves no single character to draw",

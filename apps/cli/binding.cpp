@@ -1,7 +1,6 @@
 #include "apps/cli/binding.h"
 #include "apps/cli/json.h"
 
-#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cstdio>
@@ -12,6 +11,7 @@
 #include <sinew/character/performer.h>
 #include <sinew/core/error.h>
 #include <sinew/core/file.h>
+#include <sinew/core/text.h>
 #include <sinew/picture/camera.h>
 #include <sinew/picture/character_picture.h>
 #include <sinew/picture/contact_sheet.h>
@@ -35,13 +35,9 @@ std::string file_name(const std::string& joint, std::set<std::string>& taken) {
         c != '-' && c != '_')
       c = '_';
   if (stem.empty() || stem[0] == '.' || stem[0] == '-') stem = "_" + stem;
-  const auto lower = [](std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return text;
-  };
   std::string name = stem;
-  for (int number = 2; !taken.insert(lower(name)).second; ++number) name = fmt::format("{}-{}", stem, number);
+  for (int number = 2; !taken.insert(lower_case(name)).second; ++number)
+    name = fmt::format("{}-{}", stem, number);
   return name + ".png";
 }
 
@@ -83,10 +79,8 @@ class WeightPictures {
 }  // namespace
 
 void check_glb_output(const std::filesystem::path& output, const std::vector<std::string>& inputs) {
-  std::string extension = output.extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  if (extension != ".glb") throw Error(fmt::format("{}: choose a name that ends in .glb", output.string()));
+  if (lower_case_extension(output) != ".glb")
+    throw Error(fmt::format("{}: choose a name that ends in .glb", output.string()));
   for (const std::string& input : inputs) {
     std::error_code ignored;
     if (!input.empty() && std::filesystem::equivalent(output, input, ignored))

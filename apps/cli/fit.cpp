@@ -1,5 +1,4 @@
 // Puts a rig, with its controllers, into a mesh.
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -40,17 +39,10 @@ struct FitCommand {
   bool json = false;
 };
 
-std::string lower_extension(const std::filesystem::path& path) {
-  std::string extension = path.extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return extension;
-}
-
 void check_output(const FitCommand& command) {
-  if (lower_extension(command.output) == ".glb")
+  if (lower_case_extension(command.output) == ".glb")
     return check_glb_output(command.output, {command.mesh, command.rig});
-  if (lower_extension(command.output) != ".json")
+  if (lower_case_extension(command.output) != ".json")
     throw Error(fmt::format("{}: choose a name that ends in .glb (mesh and rig) or .json (the rig alone)",
                             command.output.string()));
   for (const std::string& input : {command.mesh, command.rig})
@@ -163,7 +155,7 @@ int run_fit(const FitCommand& command) {
   options.symmetric = !command.asymmetric;
   const Scene mesh = open_input(command.mesh);
   const FittedScene fitted = fit_scene(mesh, open_rig(command.rig), options);
-  if (lower_extension(command.output) == ".glb")
+  if (lower_case_extension(command.output) == ".glb")
     write_glb(fitted.scene, command.output);
   else
     write_rig(fitted.rig, command.output);

@@ -1,5 +1,4 @@
 // Writes a built-in character or open surface to a file.
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -40,9 +39,7 @@ std::string model_list() {
 }
 
 int run_generate(const GenerateCommand& command) {
-  std::string extension = command.output.extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string extension = lower_case_extension(command.output);
   if (extension != ".glb" && extension != ".obj")
     throw Error(fmt::format("{}: choose a name that ends in .glb or .obj", command.output.string()));
   AtomicFile probe(command.output);  // a wrong path shows now, not after all the work; removed again

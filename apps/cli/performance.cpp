@@ -11,6 +11,7 @@
 
 #include <sinew/character/layer.h>
 #include <sinew/core/error.h>
+#include <sinew/core/file.h>
 #include <sinew/scene/retarget.h>
 
 #include "apps/cli/input.h"
@@ -176,7 +177,7 @@ std::vector<NamedRecipe> choose_recipes(const PerformanceOptions& options, const
     if (std::any_of(recipes.begin(), recipes.end(),
                     [&](const NamedRecipe& other) { return other.name == name; }))
       throw Error(fmt::format("--compare {}: '{}' stands there twice", compare, name));
-    const bool is_file = std::filesystem::path(name).extension() == ".json";
+    const bool is_file = lower_case_extension(name) == ".json";
     if (!is_file && find_layer_method(name) == nullptr)
       throw Error(fmt::format("--compare: no method '{}'; there are {}, and recipes (.json files)", name,
                               layer_method_names()));

@@ -15,6 +15,7 @@
 #include <sinew/character/performer.h>
 #include <sinew/character/volume_layer.h>
 #include <sinew/core/error.h>
+#include <sinew/core/file.h>
 #include <sinew/picture/camera.h>
 #include <sinew/picture/character_picture.h>
 #include <sinew/picture/clay.h>
@@ -133,8 +134,9 @@ std::vector<int> choose_frames(const RenderCommand& command, const Performance& 
 }
 
 bool is_animation(const std::filesystem::path& output) {
-  if (output.extension() == ".webp") return true;
-  if (output.extension() == ".png") return false;
+  const std::string extension = lower_case_extension(output);
+  if (extension == ".webp") return true;
+  if (extension == ".png") return false;
   throw Error(fmt::format("{}: expected a name that ends in .png or .webp", output.string()));
 }
 

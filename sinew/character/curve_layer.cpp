@@ -12,6 +12,7 @@
 #include <sinew/character/character.h>
 #include <sinew/character/stretch_twist_layer.h>
 #include <sinew/core/error.h>
+#include <sinew/core/text.h>
 
 namespace sinew {
 
@@ -51,12 +52,6 @@ bool is_letter(char c) {
   return std::isalpha(static_cast<unsigned char>(c)) != 0;
 }
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return result;
-}
-
 /// "b_LeftForeArm_01" to b, left, fore, arm: so that no forearm has an ear.
 std::vector<std::string> words_of(std::string_view name) {
   std::vector<std::string> words;
@@ -65,7 +60,7 @@ std::vector<std::string> words_of(std::string_view name) {
     const bool ends = i == name.size() || !is_letter(name[i]);
     const bool hump = !ends && i > begin && is_upper(name[i]) && !is_upper(name[i - 1]);
     if (!ends && !hump) continue;
-    if (i > begin) words.push_back(lower(name.substr(begin, i - begin)));
+    if (i > begin) words.push_back(lower_case(std::string(name.substr(begin, i - begin))));
     begin = ends ? i + 1 : i;
   }
   return words;
@@ -80,7 +75,7 @@ int family_of(std::string_view name) {
 }
 
 bool is_limb(std::string_view name) {
-  const std::string text = lower(name);
+  const std::string text = lower_case(std::string(name));
   return std::any_of(std::begin(kLimbWords), std::end(kLimbWords),
                      [&](std::string_view word) { return text.find(word) != std::string::npos; });
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include <sinew/core/error.h>
+#include <sinew/core/text.h>
 
 namespace sinew {
 
@@ -40,8 +41,7 @@ constexpr std::array<Kind, 6> kFleshKinds{{
 std::string letters_of(std::string_view name) {
   std::string letters;
   for (const char c : name)
-    if (std::isalpha(static_cast<unsigned char>(c)))
-      letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (std::isalpha(static_cast<unsigned char>(c))) letters += lower_case(c);
   return letters;
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/text.h>
 
 namespace sinew {
 
@@ -39,6 +40,10 @@ std::vector<std::byte> read_file(const fs::path& path, std::uint64_t size_limit)
   if (static_cast<std::uint64_t>(stream.gcount()) != size)
     throw Error(fmt::format("{}: read {} of {} bytes", path.string(), stream.gcount(), size));
   return bytes;
+}
+
+std::string lower_case_extension(const fs::path& path) {
+  return lower_case(path.extension().string());
 }
 
 std::string_view as_text(std::span<const std::byte> bytes) {

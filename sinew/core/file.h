@@ -14,6 +14,9 @@ namespace sinew {
 std::vector<std::byte> read_file(const std::filesystem::path& path,
                                  std::uint64_t size_limit = std::uint64_t{8} << 30);
 
+/// ".glb" of "HAND.GLB": extensions are compared in lower case everywhere. Empty where there is none.
+std::string lower_case_extension(const std::filesystem::path& path);
+
 /// Bytes viewed as text; the bytes must outlive the view.
 std::string_view as_text(std::span<const std::byte> bytes);
 

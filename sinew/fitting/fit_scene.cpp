@@ -10,6 +10,7 @@
 
 #include <sinew/core/error.h>
 #include <sinew/core/rotation.h>
+#include <sinew/core/text.h>
 #include <sinew/fitting/rig_graph.h>
 #include <sinew/scene/merge_rig.h>
 #include <sinew/skeleton/rig_from_skeleton.h>
@@ -29,8 +30,7 @@ std::size_t u(int i) {
 bool is_place_on_ground(const std::string& name) {
   std::string word;
   for (const char c : name)
-    if (std::isalpha(static_cast<unsigned char>(c)))
-      word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (std::isalpha(static_cast<unsigned char>(c))) word += lower_case(c);
   static constexpr std::array<const char*, 9> kNames{"root",   "master",    "world",    "global", "origin",
                                                      "ground", "reference", "armature", "motion"};
   return std::any_of(kNames.begin(), kNames.end(), [&](const char* n) { return word == n; });

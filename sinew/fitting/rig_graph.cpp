@@ -1,12 +1,12 @@
 #include <sinew/fitting/rig_graph.h>
 
 #include <algorithm>
-#include <cctype>
 #include <limits>
 
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/text.h>
 #include <sinew/geometry/segment.h>
 #include <sinew/skeleton/joint_sides.h>
 
@@ -21,12 +21,6 @@ constexpr double kFace = 1.0;
 
 std::size_t u(int i) {
   return static_cast<std::size_t>(i);
-}
-
-std::string lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
 }
 
 /// How well a bone's name says that it is the head: a plain "head" better than "head_end" or "forehead".

@@ -1,7 +1,6 @@
 #include <sinew/scene/assimp_import.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include <fmt/format.h>
 
@@ -35,10 +34,8 @@ ImportedScene import_isolated(std::span<const std::byte> bytes, const std::strin
 }  // namespace
 
 Scene read_assimp(const std::filesystem::path& path) {
-  std::string extension = path.extension().string();
+  std::string extension = lower_case_extension(path);
   if (!extension.empty()) extension.erase(0, 1);
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return parse_assimp(read_file(path), path.string(), extension);
 }
 

@@ -11,6 +11,7 @@
 
 #include <sinew/core/error.h>
 #include <sinew/core/file.h>
+#include <sinew/core/text.h>
 #include <sinew/scene/text_scanner.h>
 
 namespace sinew {
@@ -26,7 +27,7 @@ struct BvhChannel {
 
 bool same_word(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+                    [](char x, char y) { return lower_case(x) == lower_case(y); });
 }
 
 class BvhReader {
@@ -135,7 +136,7 @@ class BvhReader {
     std::vector<BvhChannel>& channels = channels_[static_cast<std::size_t>(joint)];
     for (std::uint64_t i = 0; i < count; ++i) {
       const std::string_view word = next_word("a channel");
-      const int axis = word.empty() ? -1 : std::tolower(static_cast<unsigned char>(word[0])) - 'x';
+      const int axis = word.empty() ? -1 : lower_case(word[0]) - 'x';
       const std::string_view kind = word.substr(1);
       BvhChannel channel;
       channel.axis = axis;

@@ -1,20 +1,18 @@
 #include <sinew/scene/frame_writer.h>
 
-#include <algorithm>
 #include <cctype>
 #include <cmath>
 
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/file.h>
 
 namespace sinew {
 
 std::unique_ptr<FrameWriter> make_frame_writer(const Scene& scene, const std::filesystem::path& path,
                                                const FrameWriterOptions& options) {
-  std::string extension = path.extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string extension = lower_case_extension(path);
   const bool known = extension == ".pc2" || extension == ".mdd" || extension == ".glb" || extension == ".obj";
   if (!known)
     throw Error(fmt::format("{}: unknown kind of file '{}'; frames are written as .pc2 .mdd .glb .obj",

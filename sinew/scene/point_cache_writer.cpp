@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <bit>
 #include <cassert>
 #include <cctype>
@@ -66,10 +65,7 @@ std::vector<std::filesystem::path> cache_paths(const Scene& scene, const std::fi
 }
 
 bool is_mdd(const std::filesystem::path& path) {
-  std::string extension = path.extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return extension == ".mdd";
+  return lower_case_extension(path) == ".mdd";
 }
 
 class PointCacheWriter final : public FrameWriter {

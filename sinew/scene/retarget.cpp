@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/text.h>
 
 namespace sinew {
 
@@ -41,8 +42,7 @@ PlainName plain_name(std::string_view name) {
   if (space != std::string_view::npos && space + 1 < name.size()) name.remove_prefix(space + 1);
   const bool poser_side = name.size() > 1 && (name[0] == 'l' || name[0] == 'r') &&
                           std::isupper(static_cast<unsigned char>(name[1]));  // lThigh
-  std::string text(name);
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  std::string text = lower_case(std::string(name));
   for (const std::string_view prefix :
        {"mixamorig", "def-", "org-", "mch-", "bip01 ", "bip001 ", "bip01_", "bip001_"})
     if (text.starts_with(prefix) && text.size() > prefix.size()) text.erase(0, prefix.size());

@@ -1,6 +1,5 @@
 #include <sinew/scene/rigify_dump.h>
 
-#include <algorithm>
 #include <cctype>
 #include <unordered_map>
 
@@ -9,6 +8,7 @@
 #include <sinew/core/error.h>
 #include <sinew/core/file.h>
 #include <sinew/core/nesting.h>
+#include <sinew/core/text.h>
 #include <sinew/scene/rig_file.h>
 #include <sinew/scene/rig_values.h>
 
@@ -27,8 +27,8 @@ Json to_blender(const Vec3d& p) {
   return {p.x(), p.z() == 0 ? 0.0 : -p.z(), p.y()};
 }
 
-std::string changed_case(std::string text, int (*change)(int)) {
-  for (char& c : text) c = static_cast<char>(change(static_cast<unsigned char>(c)));
+std::string upper_case(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return text;
 }
 
@@ -79,7 +79,7 @@ class DumpReader {
     std::string type;
     value.read("type", type);
     if (type.empty()) value.fail("type", "a text such as IK or COPY_ROTATION");
-    constraint.kind = constraint_kind(changed_case(type, std::tolower));
+    constraint.kind = constraint_kind(lower_case(type));
     if (constraint.kind == ConstraintKind::other) constraint.type = type;
     value.read("name", constraint.name);
     value.read("influence", constraint.influence);
@@ -213,7 +213,7 @@ class DumpWriter {
     if (is_new || was.kind != constraint.kind || was.type != constraint.type)
       json["type"] = constraint.kind == ConstraintKind::other
                          ? constraint.type
-                         : changed_case(std::string(constraint_name(constraint.kind)), std::toupper);
+                         : upper_case(std::string(constraint_name(constraint.kind)));
     if (is_new || was.name != constraint.name) json["name"] = constraint.name;
     if (is_new || was.influence != constraint.influence) json["influence"] = constraint.influence;
     // Targets say the armature's name, too.

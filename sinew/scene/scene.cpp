@@ -1,12 +1,12 @@
 #include <sinew/scene/scene.h>
 
-#include <algorithm>
 #include <cctype>
 #include <cmath>
 
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/file.h>
 #include <sinew/scene/assimp_import.h>
 #include <sinew/scene/bvh.h>
 #include <sinew/scene/gltf.h>
@@ -33,9 +33,7 @@ Pose rest_pose(const Scene& scene) {
 }
 
 Scene read_scene(const std::filesystem::path& path) {
-  std::string extension = path.extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string extension = lower_case_extension(path);
   if (extension == ".glb" || extension == ".gltf") return read_gltf(path);
   if (extension == ".obj") return read_obj(path);
   if (extension == ".fbx" || extension == ".dae") return read_assimp(path);

@@ -83,6 +83,20 @@ TEST_F(Cli, BakesEveryFormat) {
   test::expect_valid(directory_ / "a.glb");
 }
 
+TEST_F(Cli, ExtensionsMayBeInCapitals) {
+  const std::string one_frame = " --clip bend --frames 3 -o ";
+  for (const char* name : {"a.PC2", "a.Mdd", "A.GLB", "b.OBJ"})
+    expect_success("bake model:tube" + one_frame + path(name));
+  expect_success("generate tube --vertices 300 -o " + path("TUBE.GLB"));
+  expect_success("info " + path("TUBE.GLB"));
+  expect_success("bind " + path("TUBE.GLB") + " -o " + path("BOUND.GLB"));
+  expect_success("render " + path("TUBE.GLB") + " --size 32x32 -o " + path("TUBE.PNG"));
+  expect_success("render " + path("TUBE.GLB") + " --clip bend --frames 0-1 --size 32x32 -o " +
+                 path("T.WEBP"));
+  write_file(directory_ / "R.JSON", R"({"layers": ["lbs"]})");
+  expect_success("measure " + path("TUBE.GLB") + " --clip bend --frames 0-1 --compare dqs," + path("R.JSON"));
+}
+
 TEST_F(Cli, PartOfABakeEqualsTheWhole) {
   ASSERT_EQ(sinew("bake model:tube --clip bend -o " + path("all.pc2")).exit_code, 0);
   ASSERT_EQ(sinew("bake model:tube --clip bend --frames 10-12 --threads 1 -o " + path("part.pc2")).exit_code,

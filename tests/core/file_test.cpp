@@ -49,5 +49,12 @@ TEST(ReadFile, RefusesWhatIsNotAFile) {
   EXPECT_EQ(read_file(directory / "big", 5).size(), 5u);
 }
 
+TEST(LowerCaseExtension, IsTheLastOne) {
+  EXPECT_EQ(lower_case_extension("OUT.GLB"), ".glb");
+  EXPECT_EQ(lower_case_extension("Some.Dir/a.b.WebP"), ".webp");
+  EXPECT_EQ(lower_case_extension("Some.Dir/plain"), "");
+  EXPECT_EQ(lower_case_extension(".GLB"), "") << "a hidden file without an extension";
+}
+
 }  // namespace
 }  // namespace sinew
