@@ -1,12 +1,15 @@
-// Generates the built-in arm, hand, mannequin and cat, plays their clips with every method of this build and
-// writes pictures, animations, GLB files and a report to look at. Methods join by being registered.
+// Generates built-in characters, plays their clips by several methods and writes pictures, animations, GLB
+// files and a report to look at. With --all every method that is registered takes part.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <limits>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -42,12 +45,41 @@ namespace {
 
 struct DemoOptions {
   std::filesystem::path directory = "out/demo";
-  std::string only;    ///< one character; empty: all
+  bool all = false;    ///< every character and every method, and the fit of a rig
+  std::string only;    ///< one character; empty: as `all` says
   int size = 400;      ///< pixels of one view's side
   bool quick = false;  ///< coarse characters and few frames
 };
 
 constexpr double kFramesPerSecond = 30;  // of the built-in clips
+
+// What is shown first: contact at an elbow and all over a body, by the two methods that every program has and
+// by the two that keep skin out of skin.
+constexpr std::array<std::string_view, 2> kFirstCharacters{"arm", "mannequin"};
+constexpr std::array<std::string_view, 4> kFirstMethods{"lbs", "dqs", "implicit", "elastic"};
+
+template <class Names>
+bool contains(const Names& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::vector<LayerMethod> choose_methods(bool all) {
+  std::vector<LayerMethod> chosen;
+  for (const LayerMethod& method : layer_methods())
+    if (all || contains(kFirstMethods, method.name)) chosen.push_back(method);
+  return chosen;
+}
+
+/// The names of those that are shown, or of those that are not, separated by commas.
+std::string method_names(std::span<const LayerMethod> shown, bool others = false) {
+  std::string names;
+  for (const LayerMethod& method : layer_methods()) {
+    const bool is_shown = std::any_of(shown.begin(), shown.end(),
+                                      [&](const LayerMethod& other) { return other.name == method.name; });
+    if (is_shown != others) names += fmt::format("{}{}", names.empty() ? "" : ", ", method.name);
+  }
+  return names;
+}
 
 /// The method with its defaults; wrinkles get the tools that suggest themselves in the clips.
 Recipe recipe_of(const LayerMethod& method, const Scene& scene, std::span<const Clip* const> clips) {
@@ -89,11 +121,13 @@ class Demo {
  public:
   Demo(const DemoOptions& options)
       : options_(options),
+        methods_(choose_methods(options.all)),
         progress_(progress_bar("demo")),
-        report_("Sinew: every method, side by side",
-                fmt::format("sinew {}, {} methods: {}", SINEW_VERSION, layer_methods().size(),
-                            layer_method_names())) {
-    const int methods = static_cast<int>(layer_methods().size());
+        report_(
+            options.all ? "Sinew: every method, side by side"
+                        : fmt::format("Sinew: {} methods, side by side", methods_.size()),
+            fmt::format("sinew {}, {} methods: {}", SINEW_VERSION, methods_.size(), method_names(methods_))) {
+    const int methods = static_cast<int>(methods_.size());
     // However many methods there are, the demo takes about as long: what is drawn is shared out.
     const int effort = options.quick ? 4 : 1;
     animation_frames_ = std::clamp(150 / (methods * effort), 8, 75);
@@ -106,19 +140,19 @@ class Demo {
   void run() {
     std::vector<const Act*> acts;
     for (const Act& act : demo_acts())
-      if (options_.only.empty() || options_.only == act.model) acts.push_back(&act);
+      if (options_.only.empty() ? options_.all || contains(kFirstCharacters, act.model)
+                                : options_.only == act.model)
+        acts.push_back(&act);
     if (acts.empty())
       throw Error(fmt::format("--only {}: the demo shows arm, hand, mannequin and cat", options_.only));
     make_directory();
-    report_.paragraph(
-        "Characters made by code, deformed by every method that this build has. The pictures show the same "
-        "frames of the same clips; the tables give each figure at its worst frame.");
+    introduce();
     for (std::size_t a = 0; a < acts.size(); ++a) {
       first_share_ = static_cast<double>(a) / static_cast<double>(acts.size());
       share_ = 1 / static_cast<double>(acts.size());
       play(*acts[a]);
     }
-    if (options_.only.empty() || options_.only == "mannequin") fit();
+    if (options_.all && (options_.only.empty() || options_.only == "mannequin")) fit();
     report_.section("Files");
     report_.list(files_);
     report_.paragraph(
@@ -130,9 +164,31 @@ class Demo {
         "{0}/report.html has pictures, figures and plots; the pictures, animations (.webp) and "
         "characters (.glb) stand beside it\n",
         options_.directory.string());
+    if (!options_.all)
+      fmt::print("`sinew demo --all` shows all {} methods on all characters\n", layer_methods().size());
   }
 
  private:
+  void introduce() {
+    const std::string what =
+        "The pictures show the same frames of the same clips; the tables give each figure at its worst "
+        "frame.";
+    if (options_.all) {
+      report_.paragraph("Characters made by code, deformed by every method that this build has. " + what);
+      return;
+    }
+    report_.paragraph(
+        "Characters made by code, deformed by four methods. Linear blending (lbs) and dual quaternions (dqs) "
+        "move each vertex by itself, so skin passes through skin where a joint closes. Implicit skinning "
+        "stops "
+        "it at the contact; elastic skinning also remembers where it was, so it slides and stretches. " +
+        what);
+    report_.paragraph(fmt::format(
+        "`sinew demo --all` shows the rest: every built-in character, the methods {}, and a rig that is "
+        "fitted to another body.",
+        method_names(methods_, true)));
+  }
+
   void make_directory() const {
     std::error_code error;
     std::filesystem::create_directories(options_.directory, error);
@@ -192,7 +248,7 @@ class Demo {
     actors_.clear();
     std::vector<const Clip*> clips;
     for (const Played& shown : act.clips) clips.push_back(&clip(shown.name));
-    for (const LayerMethod& method : layer_methods()) {
+    for (const LayerMethod& method : methods_) {
       Actor actor;
       actor.name = std::string(method.name);
       actor.recipe = recipe_of(method, scene_, clips);
@@ -204,6 +260,8 @@ class Demo {
     }
     report_.section(act.model);
     report_.paragraph(act.about);
+    close_up();  // where methods differ most stands first
+    step(0.2);
     double seconds = 0;
     for (const Played& shown : act.clips) seconds += clip(shown.name).duration();
     std::optional<WebpAnimation> animation;
@@ -212,14 +270,12 @@ class Demo {
       const Clip& played = clip(act.clips[c].name);
       const int frames = std::max(4, static_cast<int>(animation_frames_ * played.duration() / seconds));
       parts.push_back(play_clip(played, act.clips[c].still_share, frames, animation));
-      step(0.1 + 0.7 * static_cast<double>(c + 1) / static_cast<double>(act.clips.size()));
+      step(0.2 + 0.7 * static_cast<double>(c + 1) / static_cast<double>(act.clips.size()));
     }
     const std::string animated = std::string(act.model) + ".webp";
     const std::vector<std::byte> bytes = animation->finish();
     write_file(file(animated, "all clips, the methods side by side"), as_text(bytes));
     report_.picture(bytes, "All clips, the methods side by side.", std::string(act.model) + " moving");
-    close_up();
-    step(0.9);
     for (const ClipPart& part : parts) report_clip(part);
     bake();
     step(1);
@@ -345,7 +401,7 @@ class Demo {
   void report_clip(const ClipPart& part) {
     report_.subsection(fmt::format("{}: {}", act_->model, part.clip->name));
     report_.picture(part.sheet, "Rows: methods. Columns: time; of a gait, one stride.",
-                    fmt::format("{} {} with every method", act_->model, part.clip->name));
+                    fmt::format("{} {} by each method", act_->model, part.clip->name));
     report_figures(report_, part.measured, part.clip->duration());
   }
 
@@ -424,6 +480,7 @@ class Demo {
   }
 
   const DemoOptions& options_;
+  std::vector<LayerMethod> methods_;
   Progress progress_;
   Report report_;
   std::vector<std::string> files_;
@@ -447,7 +504,9 @@ int run_demo(const DemoOptions& options) {
 std::function<int()> declare_demo(CLI::App& app) {
   const auto options = std::make_shared<DemoOptions>();
   app.add_option("-o,--output", options->directory, "directory to write to (default: out/demo)");
-  app.add_option("--only", options->only, "one of arm, hand, mannequin and cat (default: all)");
+  app.add_flag("--all", options->all, "every character and every method, and a rig that is fitted to a body");
+  app.add_option("--only", options->only,
+                 "one of arm, hand, mannequin and cat (default: arm and mannequin; all of them with --all)");
   app.add_option("--size", options->size, "pixels of one view's side (default: 400)")
       ->check(CLI::Range(32, 2000));
   app.add_flag("--quick", options->quick, "coarse characters and few frames: rough, but soon done");
@@ -456,7 +515,6 @@ std::function<int()> declare_demo(CLI::App& app) {
 
 }  // namespace
 
-const Verb kDemoVerb{"demo", "Show every method on built-in characters: pictures, figures, files",
-                     declare_demo};
+const Verb kDemoVerb{"demo", "Show methods on built-in characters: pictures, figures, files", declare_demo};
 
 }  // namespace sinew::cli
