@@ -24,10 +24,6 @@ const char* output_name(const MethodRun& run) {
 
 }  // namespace
 
-std::string kernel_case(std::size_t vertices) {
-  return fmt::format("kernels {}", vertices);
-}
-
 std::string binding_case(std::size_t vertices) {
   return fmt::format("bind mannequin {}", vertices);
 }

@@ -6,14 +6,13 @@
 
 #include "apps/cli/bench_binding.h"
 #include "apps/cli/bench_fitting.h"
-#include "apps/cli/bench_kernels.h"
 #include "apps/cli/bench_methods.h"
 #include "apps/cli/json.h"
+#include "apps/cli/kernel_run.h"
 
 /// What `sinew bench` says of its cases: as a table, as JSON and as a plot.
 namespace sinew::cli {
 
-std::string kernel_case(std::size_t vertices);
 std::string binding_case(std::size_t vertices);
 std::string fitting_case(std::size_t vertices);
 

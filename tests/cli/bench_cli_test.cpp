@@ -1,5 +1,6 @@
 // Runs `sinew bench` as a user would. Times are checked for being there, never for being short.
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <set>
@@ -158,6 +159,33 @@ TEST_F(BenchCli, KernelsStandBesidePlainLoops) {
     EXPECT_GT(run.at("times_plain").get<double>(), 0) << what;
   }
   EXPECT_EQ(hashes.size(), 12u);
+}
+
+TEST_F(BenchCli, KernelsAreLeftOutWhereTheirProgramIsMissing) {
+  std::filesystem::copy_file(SINEW_CLI, directory_ / "sinew");
+  const Outcome outcome = run_program(path("sinew"), "bench --json --repeats 1 --filter kernels");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("'kernels 30000' and 'kernels 500000' left out"), std::string::npos)
+      << outcome.err;
+  EXPECT_NE(outcome.err.find("--target sinew_bench_kernels"), std::string::npos) << outcome.err;
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  EXPECT_TRUE(Json::parse(outcome.out).at("kernels").empty());
+
+  // What it says when it fails is what the bench says.
+  write_file(directory_ / "sinew_bench_kernels", "#!/bin/sh\necho '{\"error\": \"out of tubes\"}'\nexit 1\n");
+  std::filesystem::permissions(directory_ / "sinew_bench_kernels", std::filesystem::perms::owner_all);
+  const Outcome failed = run_program(path("sinew"), "bench --json --repeats 1 --filter kernels");
+  EXPECT_EQ(failed.exit_code, 1);
+  EXPECT_EQ(failed.err, "sinew: out of tubes\n");
+}
+
+TEST_F(BenchCli, KernelsHaveATable) {
+  const Outcome outcome = sinew("bench --repeats 1 --filter 'kernels 30000'");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("kernels 30000: the kernels alone, 60 joints, 4 influences; median of 1\n"),
+            std::string::npos)
+      << outcome.out;
+  EXPECT_NE(outcome.out.find("x plain speed"), std::string::npos) << outcome.out;
 }
 
 TEST_F(BenchCli, TableAndPlot) {

@@ -9,10 +9,10 @@
 
 namespace sinew::test {
 
-Outcome CliFixture::sinew(const std::string& arguments) {
+Outcome CliFixture::run_program(const std::string& program, const std::string& arguments) {
   const auto out = scratch_ / "stdout", err = scratch_ / "stderr";
   const std::string command =
-      std::string(SINEW_CLI) + " " + arguments + " >" + out.string() + " 2>" + err.string() + " </dev/null";
+      program + " " + arguments + " >" + out.string() + " 2>" + err.string() + " </dev/null";
   const int status = std::system(command.c_str());
   Outcome outcome;
   outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;

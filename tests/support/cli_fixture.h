@@ -17,7 +17,10 @@ struct Outcome {
 /// Runs the built program as a user would: arguments in; exit code, stdout, stderr and files out.
 class CliFixture : public ::testing::Test {
  protected:
-  Outcome sinew(const std::string& arguments);
+  Outcome sinew(const std::string& arguments) { return run_program(SINEW_CLI, arguments); }
+
+  /// The same for another program.
+  Outcome run_program(const std::string& program, const std::string& arguments);
 
   void expect_success(const std::string& arguments);
 

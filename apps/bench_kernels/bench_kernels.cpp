@@ -1,4 +1,4 @@
-#include "apps/cli/bench_kernels.h"
+#include "apps/bench_kernels/bench_kernels.h"
 
 #include <cmath>
 #include <numbers>
