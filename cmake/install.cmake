@@ -12,5 +12,23 @@ install(FILES ${PROJECT_BINARY_DIR}/SinewConfig.cmake ${PROJECT_BINARY_DIR}/Sine
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/Sinew)
 if(SINEW_BUILD_CLI)
   install(TARGETS sinew_cli)
+  # The program itself writes its manual page and completions; where it cannot run here they are left out.
+  set(cli_texts "man:${CMAKE_INSTALL_MANDIR}/man1/sinew.1"
+                "completion bash:${CMAKE_INSTALL_DATADIR}/bash-completion/completions/sinew"
+                "completion zsh:${CMAKE_INSTALL_DATADIR}/zsh/site-functions/_sinew"
+                "completion fish:${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d/sinew.fish")
+  foreach(text IN LISTS cli_texts)
+    string(REGEX MATCH "^(.*):(.*)/([^/]*)$" matched "${text}")
+    string(REPLACE " " ";" arguments "${CMAKE_MATCH_1}")
+    install(CODE "
+      set(file \"${PROJECT_BINARY_DIR}/cli_texts/${CMAKE_MATCH_3}\")
+      file(MAKE_DIRECTORY \"${PROJECT_BINARY_DIR}/cli_texts\")
+      execute_process(COMMAND \"$<TARGET_FILE:sinew_cli>\" ${arguments} OUTPUT_FILE \"\${file}\" RESULT_VARIABLE result)
+      if(result EQUAL 0)
+        file(INSTALL DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_MATCH_2}\" TYPE FILE FILES \"\${file}\")
+      else()
+        message(WARNING \"sinew ${CMAKE_MATCH_1} failed: \${result}\")
+      endif()")
+  endforeach()
 endif()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

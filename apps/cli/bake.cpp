@@ -13,6 +13,7 @@
 #include <sinew/scene/gltf_document.h>
 #include <sinew/skeleton/clip.h>
 
+#include "apps/cli/argument_types.h"
 #include "apps/cli/json.h"
 #include "apps/cli/operator_tables.h"
 #include "apps/cli/performance.h"
@@ -126,6 +127,7 @@ std::function<int()> declare_bake(CLI::App& app) {
   app.add_option(
          "-o,--output", command->output,
          "OUT.pc2 or OUT.mdd (one per mesh), OUT.glb (frames as morph targets) or OUT.obj (one per frame)")
+      ->type_name(kFile)
       ->required();
   app.add_option("--up", command->up, "up axis of .pc2 and .mdd: y, or z for Blender")
       ->check(CLI::IsMember({'y', 'z'}));

@@ -21,6 +21,7 @@
 #include <sinew/models/models.h>
 #include <sinew/version.h>
 
+#include "apps/cli/argument_types.h"
 #include "apps/cli/bench_binding.h"
 #include "apps/cli/bench_fitting.h"
 #include "apps/cli/bench_methods.h"
@@ -205,8 +206,10 @@ std::function<int()> declare_bench(CLI::App& app) {
                  "(default: up to 60, within a few seconds per case)")
       ->check(CLI::Range(1, 100000));
   app.add_option("--filter", options->filter, "only the cases with this text in their name, e.g. tube");
-  app.add_option("--methods", options->methods, "A,B,C: only these methods, and lbs (default: all)");
-  app.add_option("--plot", options->plot, "OUT.svg: time per vertex over size, a line per method");
+  app.add_option("--methods", options->methods, "A,B,C: only these methods, and lbs (default: all)")
+      ->type_name(kMethods);
+  app.add_option("--plot", options->plot, "OUT.svg: time per vertex over size, a line per method")
+      ->type_name(kFile);
   return [options] { return run_bench(*options); };
 }
 

@@ -14,6 +14,7 @@
 #include <sinew/scene/gltf.h>
 #include <sinew/scene/merge_rig.h>
 
+#include "apps/cli/argument_types.h"
 #include "apps/cli/binding.h"
 #include "apps/cli/input.h"
 #include "apps/cli/json.h"
@@ -187,11 +188,13 @@ std::function<int()> declare_bind(CLI::App& app) {
   add_character(app, "MESH", command->mesh)->required();
   app.add_option("--rig", command->rig,
                  "the skeleton to bind to: a rig file, any file with a skeleton, model:NAME or "
-                 "template:NAME (default: MESH's own)");
-  app.add_option("-o,--output", command->output, "OUT.glb")->required();
+                 "template:NAME (default: MESH's own)")
+      ->type_name(kRig);
+  app.add_option("-o,--output", command->output, "OUT.glb")->type_name(kFile)->required();
   app.add_option("--method", command->method,
                  "heat (smooth, follows the shape), rigid (one joint per vertex) or envelope (by distance "
                  "alone)")
+      ->check(choices({"heat", "rigid", "envelope"}))
       ->capture_default_str();
   app.add_option("--influences", command->influences, "most joints per vertex: a number, or all")
       ->capture_default_str();
@@ -207,6 +210,7 @@ std::function<int()> declare_bind(CLI::App& app) {
   app.add_option("--symmetry", command->symmetry,
                  "the same weights on both sides: auto (where the joints mirror, by their names), none, or "
                  "across the axis x, y or z")
+      ->check(choices({"auto", "none", "x", "y", "z"}))
       ->capture_default_str();
   app.add_option("--ignore", command->ignore,
                  "PATTERN: joints that get no weights; * stands for anything, ? for one character; "
@@ -218,7 +222,8 @@ std::function<int()> declare_bind(CLI::App& app) {
   app.add_option("--mesh", command->meshes, "PATTERN: bind these meshes only; repeatable")
       ->allow_extra_args(false);
   app.add_option("--pictures", command->pictures,
-                 "DIR: draw each joint's weights, and all joints' regions, into this directory");
+                 "DIR: draw each joint's weights, and all joints' regions, into this directory")
+      ->type_name(kDirectory);
   app.add_flag("--json", command->json, "print a machine-readable report");
   return [command] { return run_bind(*command); };
 }

@@ -32,6 +32,7 @@
 #include <sinew/scene/rig_file.h>
 #include <sinew/version.h>
 
+#include "apps/cli/argument_types.h"
 #include "apps/cli/demo_acts.h"
 #include "apps/cli/demo_figures.h"
 #include "apps/cli/fit_picture.h"
@@ -503,10 +504,12 @@ int run_demo(const DemoOptions& options) {
 
 std::function<int()> declare_demo(CLI::App& app) {
   const auto options = std::make_shared<DemoOptions>();
-  app.add_option("-o,--output", options->directory, "directory to write to (default: out/demo)");
+  app.add_option("-o,--output", options->directory, "directory to write to (default: out/demo)")
+      ->type_name(kDirectory);
   app.add_flag("--all", options->all, "every character and every method, and a rig that is fitted to a body");
   app.add_option("--only", options->only,
-                 "one of arm, hand, mannequin and cat (default: arm and mannequin; all of them with --all)");
+                 "this character alone (default: arm and mannequin; all of them with --all)")
+      ->check(choices({"arm", "hand", "mannequin", "cat"}));
   app.add_option("--size", options->size, "pixels of one view's side (default: 400)")
       ->check(CLI::Range(32, 2000));
   app.add_flag("--quick", options->quick, "coarse characters and few frames: rough, but soon done");

@@ -18,6 +18,7 @@
 #include <sinew/scene/gltf.h>
 #include <sinew/scene/rig_file.h>
 
+#include "apps/cli/argument_types.h"
 #include "apps/cli/binding.h"
 #include "apps/cli/fit_picture.h"
 #include "apps/cli/input.h"
@@ -175,14 +176,17 @@ std::function<int()> declare_fit(CLI::App& app) {
   app.add_option("--rig", command->rig,
                  "the rig: a rig file (.json, docs/rigs.md), any file with a skeleton, model:NAME, or " +
                      std::string("template:NAME, one of ") + template_names())
+      ->type_name(kRig)
       ->required();
   app.add_option("-o,--output", command->output,
                  "OUT.glb (mesh and rig, to be bound), or OUT.json (the rig alone)")
+      ->type_name(kFile)
       ->required();
   app.add_option("--head-bone", command->head_bone, "the rig's head (default: by its name)");
   app.add_option("--head", command->head, "X,Y,Z: the top of the mesh's head, metres (default: guessed)");
   app.add_flag("--asymmetric", command->asymmetric, "do not make left and right mirror images");
-  app.add_option("--picture", command->picture, "PNG: the limbs that were found, and the rig in the mesh");
+  app.add_option("--picture", command->picture, "PNG: the limbs that were found, and the rig in the mesh")
+      ->type_name(kFile);
   app.add_flag("--json", command->json, "print a machine-readable report");
   return [command] { return run_fit(*command); };
 }

@@ -14,6 +14,7 @@
 #include <sinew/scene/gltf.h>
 #include <sinew/scene/obj.h>
 
+#include "apps/cli/argument_types.h"
 #include "apps/cli/progress_bar.h"
 #include "apps/cli/verbs.h"
 
@@ -61,8 +62,10 @@ int run_generate(const GenerateCommand& command) {
 
 std::function<int()> declare_generate(CLI::App& app) {
   const auto command = std::make_shared<GenerateCommand>();
-  app.add_option("NAME", command->name, model_list())->required();
-  app.add_option("-o,--output", command->output, "OUT.glb, or OUT.obj for the mesh alone")->required();
+  app.add_option("NAME", command->name, model_list())->type_name(kModelName)->required();
+  app.add_option("-o,--output", command->output, "OUT.glb, or OUT.obj for the mesh alone")
+      ->type_name(kFile)
+      ->required();
   app.add_option("--vertices", command->vertices, "exactly so many vertices (default: the model's own)")
       ->check(CLI::Range(std::size_t{1}, kMostModelVertices));
   app.add_option("--arm", command->arm, "length of the arms or fore legs, 0.5 to 2 (default 1)");

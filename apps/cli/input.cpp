@@ -11,13 +11,16 @@
 #include <sinew/models/open_models.h>
 #include <sinew/scene/rig_file.h>
 
+#include "apps/cli/argument_types.h"
+
 namespace sinew::cli {
 
 CLI::Option* add_character(CLI::App& app, const char* name, std::string& input) {
-  return app.add_option(
-      name, input,
-      "a .glb, .gltf, .obj, .fbx, .dae or .bvh file, or a built-in character: model:NAME or "
-      "model:NAME@VERTICES (see `sinew generate --help`)");
+  return app
+      .add_option(name, input,
+                  "a .glb, .gltf, .obj, .fbx, .dae or .bvh file, or a built-in character: model:NAME or "
+                  "model:NAME@VERTICES (see `sinew generate --help`)")
+      ->type_name(kCharacter);
 }
 
 Scene open_input(const std::string& input, bool tell_warnings) {

@@ -36,7 +36,7 @@ KernelRun parse_kernel_line(const std::string& line) {
               {json.at("median"), json.at("fastest"), json.at("repeats")},
               json.at("times_plain"),
               json.at("hash")};
-    failure = json.at("error");
+    failure = json.at("error").get<std::string>();
   } catch (const Json::exception&) {
     throw Error(fmt::format("sinew_bench_kernels: not a result: {}", line));
   }

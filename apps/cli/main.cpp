@@ -21,9 +21,9 @@ using namespace sinew::cli;
 namespace {
 
 /// In the order of `sinew --help`.
-constexpr const Verb* kVerbs[] = {&kInfoVerb,     &kGenerateVerb, &kFitVerb,     &kBindVerb,
-                                  &kTransferVerb, &kBakeVerb,     &kMeasureVerb, &kRenderVerb,
-                                  &kRecipeVerb,   &kSuggestVerb,  &kBenchVerb,   &kDemoVerb};
+constexpr const Verb* kVerbs[] = {&kInfoVerb,  &kGenerateVerb, &kFitVerb,        &kBindVerb,   &kTransferVerb,
+                                  &kBakeVerb,  &kMeasureVerb,  &kRenderVerb,     &kRecipeVerb, &kSuggestVerb,
+                                  &kBenchVerb, &kDemoVerb,     &kCompletionVerb, &kManVerb};
 
 int run(int argc, char** argv) {
   CLI::App app("Sinew rigs characters and deforms their skin like flesh.\n", "sinew");

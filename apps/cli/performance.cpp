@@ -14,6 +14,7 @@
 #include <sinew/core/file.h>
 #include <sinew/scene/retarget.h>
 
+#include "apps/cli/argument_types.h"
 #include "apps/cli/input.h"
 
 namespace sinew::cli {
@@ -134,14 +135,17 @@ void add_performance_options(CLI::App& app, PerformanceOptions& options) {
   app.add_option("--clip", options.clip,
                  "clip by name or number, from 0, or none for the rest pose (default: the only one)");
   app.add_option("--motion", options.motion,
-                 "take the clips from this file, e.g. a .bvh, matched to the character by joint names");
+                 "take the clips from this file, e.g. a .bvh, matched to the character by joint names")
+      ->type_name(kCharacter);
   app.add_option("--pose", options.poses,
                  "JOINT=X,Y,Z: turn a joint on top of the clip, degrees about x, then y, then z of the "
                  "joint's frame; repeatable")
       ->allow_extra_args(false);
   CLI::Option* skin =
-      app.add_option("--skin", options.skin, "deform with this one method: " + layer_method_names());
+      app.add_option("--skin", options.skin, "deform with this one method: " + layer_method_names())
+          ->type_name(kMethod);
   app.add_option("--recipe", options.recipe, "deform as this recipe says (see `sinew recipe`)")
+      ->type_name(kFile)
       ->excludes(skin);
   app.add_option("--fps", options.fps, "frames per second (default: the clip's own rate)")
       ->check(CLI::Range(0.01, 10000.0));
@@ -150,6 +154,7 @@ void add_performance_options(CLI::App& app, PerformanceOptions& options) {
 
 void add_compare_option(CLI::App& app, std::string& compare) {
   app.add_option("--compare", compare, "A,B,C: these methods side by side, and recipes (.json files)")
+      ->type_name(kMethods)
       ->excludes("--skin")
       ->excludes("--recipe");
 }

@@ -12,6 +12,7 @@
 #include <sinew/core/file.h>
 #include <sinew/picture/plot.h>
 
+#include "apps/cli/argument_types.h"
 #include "apps/cli/verbs.h"
 
 namespace sinew::cli {
@@ -68,8 +69,9 @@ std::function<int()> declare_recipe(CLI::App& app) {
   app.add_flag("--json", options->json, "print it as JSON");
   CLI::Option* profiles =
       app.add_option("--profiles", options->profiles,
-                     "RECIPE.json: instead draw the curves along bones of its volume layer, to -o");
-  app.add_option("-o,--output", options->output, "OUT.svg")->needs(profiles);
+                     "RECIPE.json: instead draw the curves along bones of its volume layer, to -o")
+          ->type_name(kFile);
+  app.add_option("-o,--output", options->output, "OUT.svg")->type_name(kFile)->needs(profiles);
   profiles->needs("--output")->excludes("--json");
   return [options] { return run_recipe(*options); };
 }

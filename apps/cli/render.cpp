@@ -23,6 +23,7 @@
 #include <sinew/picture/png.h>
 #include <sinew/picture/webp.h>
 
+#include "apps/cli/argument_types.h"
 #include "apps/cli/fields_view.h"
 #include "apps/cli/operator_tables.h"
 #include "apps/cli/performance.h"
@@ -442,6 +443,7 @@ std::function<int()> declare_render(CLI::App& app) {
   add_performance_options(app, command->performance);
   app.add_option("-o,--output", command->output,
                  "OUT.png (the rest pose, or the clip's frames on one sheet) or OUT.webp (an animation)")
+      ->type_name(kFile)
       ->required();
   add_compare_option(app, command->compare);
   app.add_option("--size", command->size, "WxH: pixels of one view (default: 960x960, 480x480 of many)");

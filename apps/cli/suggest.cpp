@@ -14,6 +14,7 @@
 #include <sinew/core/file.h>
 #include <sinew/skeleton/clip.h>
 
+#include "apps/cli/argument_types.h"
 #include "apps/cli/input.h"
 #include "apps/cli/json.h"
 #include "apps/cli/operator_tables.h"
@@ -171,14 +172,18 @@ std::function<int()> declare_suggest(CLI::App& app) {
   app.add_option("--clip", command->performance.clip,
                  "wrinkles: the clip over which compression is measured (default: all clips)");
   app.add_option("--motion", command->performance.motion,
-                 "wrinkles: file whose clips are used instead of the input's");
+                 "wrinkles: file whose clips are used instead of the input's")
+      ->type_name(kCharacter);
   CLI::Option* skin =
-      app.add_option("--skin", command->performance.skin, "method to stand below (default: dqs)");
-  app.add_option("--recipe", command->performance.recipe, "RECIPE.json to add the layer to")->excludes(skin);
+      app.add_option("--skin", command->performance.skin, "method to stand below (default: dqs)")
+          ->type_name(kMethod);
+  app.add_option("--recipe", command->performance.recipe, "RECIPE.json to add the layer to")
+      ->type_name(kFile)
+      ->excludes(skin);
   app.add_option("--most", command->most, "wrinkles: how many tools, strongest first")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
-  app.add_option("-o,--output", command->output, "RECIPE.json")->required();
+  app.add_option("-o,--output", command->output, "RECIPE.json")->type_name(kFile)->required();
   return [command] { return run_suggest(*command); };
 }
 

@@ -12,6 +12,7 @@
 #include <sinew/character/transfer_scene.h>
 #include <sinew/scene/gltf.h>
 
+#include "apps/cli/argument_types.h"
 #include "apps/cli/binding.h"
 #include "apps/cli/input.h"
 #include "apps/cli/json.h"
@@ -107,9 +108,11 @@ int run_transfer(const TransferCommand& command) {
 
 std::function<int()> declare_transfer(CLI::App& app) {
   const auto command = std::make_shared<TransferCommand>();
-  app.add_option("BOUND", command->bound, "the bound character: a file, or model:NAME")->required();
-  app.add_option("MESH", command->mesh, "what shall move along: a file")->required();
-  app.add_option("-o,--output", command->output, "OUT.glb")->required();
+  app.add_option("BOUND", command->bound, "the bound character: a file, or model:NAME")
+      ->type_name(kCharacter)
+      ->required();
+  app.add_option("MESH", command->mesh, "what shall move along: a file")->type_name(kFile)->required();
+  app.add_option("-o,--output", command->output, "OUT.glb")->type_name(kFile)->required();
   app.add_option("--distance", command->distance,
                  "SHARE: farther from BOUND than this share of its size, a vertex takes its weights from its "
                  "neighbours (default: 0.05)")
@@ -121,7 +124,7 @@ std::function<int()> declare_transfer(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--mesh", command->meshes, "PATTERN: these meshes of MESH only; repeatable")
       ->allow_extra_args(false);
-  app.add_option("--pictures", command->pictures, "DIR: draw each joint's weights");
+  app.add_option("--pictures", command->pictures, "DIR: draw each joint's weights")->type_name(kDirectory);
   app.add_flag("--json", command->json, "print a machine-readable report");
   return [command] { return run_transfer(*command); };
 }

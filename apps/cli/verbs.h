@@ -17,7 +17,7 @@ struct Verb {
   std::function<int()> (*declare)(CLI::App& app);
 };
 
-extern const Verb kBakeVerb, kBenchVerb, kBindVerb, kDemoVerb, kFitVerb, kGenerateVerb, kInfoVerb,
-    kMeasureVerb, kRecipeVerb, kRenderVerb, kSuggestVerb, kTransferVerb;
+extern const Verb kBakeVerb, kBenchVerb, kBindVerb, kCompletionVerb, kDemoVerb, kFitVerb, kGenerateVerb,
+    kInfoVerb, kManVerb, kMeasureVerb, kRecipeVerb, kRenderVerb, kSuggestVerb, kTransferVerb;
 
 }  // namespace sinew::cli
