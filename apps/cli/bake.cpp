@@ -132,7 +132,8 @@ std::function<int()> declare_bake(CLI::App& app) {
   app.add_option("--up", command->up, "up axis of .pc2 and .mdd: y, or z for Blender")
       ->check(CLI::IsMember({'y', 'z'}));
   app.add_flag("--loop", command->loop,
-               "the clip's last frame is its first: what has a history goes round it first, without a seam");
+               "the clip's last frame is its first: methods with a history play it once beforehand, so that "
+               "no seam shows");
   app.add_flag("--json", command->json, "print a machine-readable report");
   return [command] { return run_bake(*command); };
 }

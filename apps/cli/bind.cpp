@@ -196,7 +196,7 @@ std::function<int()> declare_bind(CLI::App& app) {
                  "alone)")
       ->check(choices({"heat", "rigid", "envelope"}))
       ->capture_default_str();
-  app.add_option("--influences", command->influences, "most joints per vertex: a number, or all")
+  app.add_option("--influences", command->influences, "at most this many joints per vertex: a number, or all")
       ->capture_default_str();
   app.add_option("--sharpness", command->sharpness,
                  "how soon heat hands over from one joint to the next: 1 (softest) to 8")

@@ -512,7 +512,7 @@ std::function<int()> declare_demo(CLI::App& app) {
       ->check(choices({"arm", "hand", "mannequin", "cat"}));
   app.add_option("--size", options->size, "pixels of one view's side (default: 400)")
       ->check(CLI::Range(32, 2000));
-  app.add_flag("--quick", options->quick, "coarse characters and few frames: rough, but soon done");
+  app.add_flag("--quick", options->quick, "coarse characters and few frames: rough, but quick");
   return [options] { return run_demo(*options); };
 }
 

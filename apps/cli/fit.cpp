@@ -193,6 +193,6 @@ std::function<int()> declare_fit(CLI::App& app) {
 
 }  // namespace
 
-const Verb kFitVerb{"fit", "Put a rig, with its controllers, into a mesh", declare_fit};
+const Verb kFitVerb{"fit", "Fit a rig, with its controllers, to a mesh", declare_fit};
 
 }  // namespace sinew::cli

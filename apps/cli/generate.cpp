@@ -66,7 +66,7 @@ std::function<int()> declare_generate(CLI::App& app) {
   app.add_option("-o,--output", command->output, "OUT.glb, or OUT.obj for the mesh alone")
       ->type_name(kFile)
       ->required();
-  app.add_option("--vertices", command->vertices, "exactly so many vertices (default: the model's own)")
+  app.add_option("--vertices", command->vertices, "exactly this many vertices (default: the model's own)")
       ->check(CLI::Range(std::size_t{1}, kMostModelVertices));
   app.add_option("--arm", command->arm, "length of the arms or fore legs, 0.5 to 2 (default 1)");
   app.add_option("--leg", command->leg, "length of the legs or hind legs, 0.5 to 2");

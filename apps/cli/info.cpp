@@ -170,6 +170,6 @@ std::function<int()> declare_info(CLI::App& app) {
 
 }  // namespace
 
-const Verb kInfoVerb{"info", "What a file holds, and what is wrong with it", declare_info};
+const Verb kInfoVerb{"info", "Tell what a file holds, and what is wrong with it", declare_info};
 
 }  // namespace sinew::cli

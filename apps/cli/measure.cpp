@@ -245,7 +245,7 @@ std::function<int()> declare_measure(CLI::App& app) {
 
 }  // namespace
 
-const Verb kMeasureVerb{"measure", "What a performance does to the surface: overlap, stretch, flicker",
-                        declare_measure};
+const Verb kMeasureVerb{
+    "measure", "Measure what a performance does to the surface: overlap, stretch, flicker", declare_measure};
 
 }  // namespace sinew::cli

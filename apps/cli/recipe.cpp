@@ -69,7 +69,7 @@ std::function<int()> declare_recipe(CLI::App& app) {
   app.add_flag("--json", options->json, "print it as JSON");
   CLI::Option* profiles =
       app.add_option("--profiles", options->profiles,
-                     "RECIPE.json: instead draw the curves along bones of its volume layer, to -o")
+                     "RECIPE.json: draw the curves along bones of this recipe's volume layer instead, to -o")
           ->type_name(kFile);
   app.add_option("-o,--output", options->output, "OUT.svg")->type_name(kFile)->needs(profiles);
   profiles->needs("--output")->excludes("--json");
@@ -78,6 +78,7 @@ std::function<int()> declare_recipe(CLI::App& app) {
 
 }  // namespace
 
-const Verb kRecipeVerb{"recipe", "Every field a recipe may have, with default and range", declare_recipe};
+const Verb kRecipeVerb{"recipe", "List every field a recipe may have, with default and range",
+                       declare_recipe};
 
 }  // namespace sinew::cli

@@ -450,9 +450,10 @@ std::function<int()> declare_render(CLI::App& app) {
   app.add_option("--camera", command->camera,
                  "front, back, left, right, top, three-quarter, or YAW,PITCH in degrees (default: front; "
                  "for --field-slice, facing its plane)");
-  app.add_option("--focus", command->focus, "JOINT: a close-up that goes along with this joint");
-  app.add_option("--zoom", command->zoom, "above 1 shows less, and larger")->check(CLI::Range(0.05, 100.0));
-  app.add_flag("--follow", command->follow, "the camera goes along with the character's root");
+  app.add_option("--focus", command->focus, "JOINT: a close-up that follows this joint");
+  app.add_option("--zoom", command->zoom, "above 1 shows a smaller part, larger")
+      ->check(CLI::Range(0.05, 100.0));
+  app.add_flag("--follow", command->follow, "the camera follows the character's root");
   app.add_option(
          "--color", command->color,
          "clay, weights, partition, stretch (area), contact (what implicit skinning did to each "
@@ -485,6 +486,6 @@ std::function<int()> declare_render(CLI::App& app) {
 
 }  // namespace
 
-const Verb kRenderVerb{"render", "A picture or an animation of a character in clay", declare_render};
+const Verb kRenderVerb{"render", "Draw a picture or an animation of a character in clay", declare_render};
 
 }  // namespace sinew::cli

@@ -175,12 +175,12 @@ std::function<int()> declare_suggest(CLI::App& app) {
                  "wrinkles: file whose clips are used instead of the input's")
       ->type_name(kCharacter);
   CLI::Option* skin =
-      app.add_option("--skin", command->performance.skin, "method to stand below (default: dqs)")
+      app.add_option("--skin", command->performance.skin, "the method below the new layer (default: dqs)")
           ->type_name(kMethod);
   app.add_option("--recipe", command->performance.recipe, "RECIPE.json to add the layer to")
       ->type_name(kFile)
       ->excludes(skin);
-  app.add_option("--most", command->most, "wrinkles: how many tools, strongest first")
+  app.add_option("--most", command->most, "wrinkles: at most this many tools, the strongest first")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
   app.add_option("-o,--output", command->output, "RECIPE.json")->type_name(kFile)->required();
@@ -189,7 +189,7 @@ std::function<int()> declare_suggest(CLI::App& app) {
 
 }  // namespace
 
-const Verb kSuggestVerb{"suggest", "A recipe with elements that are found on a bound character, to be edited",
+const Verb kSuggestVerb{"suggest", "Write a recipe with elements found on a bound character, to be edited",
                         declare_suggest};
 
 }  // namespace sinew::cli

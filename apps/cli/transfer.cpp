@@ -111,16 +111,18 @@ std::function<int()> declare_transfer(CLI::App& app) {
   app.add_option("BOUND", command->bound, "the bound character: a file, or model:NAME")
       ->type_name(kCharacter)
       ->required();
-  app.add_option("MESH", command->mesh, "what shall move along: a file")->type_name(kFile)->required();
+  app.add_option("MESH", command->mesh, "what is to move along, such as clothes: a file")
+      ->type_name(kFile)
+      ->required();
   app.add_option("-o,--output", command->output, "OUT.glb")->type_name(kFile)->required();
   app.add_option("--distance", command->distance,
                  "SHARE: farther from BOUND than this share of its size, a vertex takes its weights from its "
                  "neighbours (default: 0.05)")
       ->check(CLI::Range(0.0, 10.0));
   app.add_option("--angle", command->angle,
-                 "DEGREES: the same where the surfaces' directions differ by more (default: 60)")
+                 "DEGREES: the same where the two surfaces face directions that differ by more (default: 60)")
       ->check(CLI::Range(0.1, 90.0));
-  app.add_option("--influences", command->influences, "most joints per vertex: a number, or all")
+  app.add_option("--influences", command->influences, "at most this many joints per vertex: a number, or all")
       ->capture_default_str();
   app.add_option("--mesh", command->meshes, "PATTERN: these meshes of MESH only; repeatable")
       ->allow_extra_args(false);

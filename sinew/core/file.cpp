@@ -1,8 +1,12 @@
 #include <sinew/core/file.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
+#include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -20,12 +24,51 @@ std::string system_reason() {
   return std::generic_category().message(errno);
 }
 
+// Of a directory with more entries only so many are looked at: it may be anyone's.
+constexpr int kMostEntries = 4096;
+
+/// The file in the directory of `missing` whose name is nearest to it; empty where none is near.
+fs::path nearest_file(const fs::path& missing, std::span<const std::string_view> extensions) {
+  const std::string stem = lower_case(missing.stem().string()), extension = lower_case_extension(missing);
+  const std::size_t most = (stem.size() + 1) / 3;  // a third of a name may be wrong, of one letter none
+  const fs::path directory = missing.parent_path();
+  // The nearest stem counts first, then the same extension; the alphabet makes it one.
+  std::tuple<std::size_t, bool, std::string> best(most + 1, false, "");
+  std::error_code error;
+  fs::directory_iterator at(directory.empty() ? "." : directory, error);
+  for (int looked_at = 0; !error && at != fs::directory_iterator() && looked_at < kMostEntries;
+       at.increment(error), ++looked_at) {
+    const fs::path name = at->path().filename();
+    const std::string its_extension = lower_case_extension(name);
+    if (std::find(extensions.begin(), extensions.end(), its_extension) == extensions.end()) continue;
+    const std::size_t distance = edit_distance(stem, lower_case(name.stem().string()), most);
+    std::tuple candidate(distance, its_extension != extension, name.string());
+    std::error_code ignored;
+    if (distance <= most && candidate < best && at->is_regular_file(ignored)) best = std::move(candidate);
+  }
+  return std::get<0>(best) <= most ? directory / std::get<2>(best) : fs::path();
+}
+
+[[noreturn]] void throw_missing(const fs::path& path, std::span<const std::string_view> extensions) {
+  const fs::path directory = path.parent_path();
+  std::error_code ignored;
+  if (!directory.empty() && !fs::is_directory(directory, ignored))
+    throw Error(fmt::format("{}: no such file: the directory '{}' does not exist", path.string(),
+                            directory.string()));
+  const fs::path nearest = nearest_file(path, extensions);
+  throw Error(fmt::format("{}: no such file{}", path.string(),
+                          nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest.string())));
+}
+
 }  // namespace
 
 std::vector<std::byte> read_file(const fs::path& path, std::uint64_t size_limit) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
-  if (!fs::exists(status)) throw Error(fmt::format("{}: no such file", path.string()));
+  if (!fs::exists(status)) {
+    const std::string extension = lower_case_extension(path);
+    throw_missing(path, std::array<std::string_view, 1>{extension});
+  }
   if (fs::is_directory(status)) throw Error(fmt::format("{}: is a directory, not a file", path.string()));
   if (!fs::is_regular_file(status)) throw Error(fmt::format("{}: not a regular file", path.string()));
   const std::uint64_t size = fs::file_size(path, error);
@@ -40,6 +83,11 @@ std::vector<std::byte> read_file(const fs::path& path, std::uint64_t size_limit)
   if (static_cast<std::uint64_t>(stream.gcount()) != size)
     throw Error(fmt::format("{}: read {} of {} bytes", path.string(), stream.gcount(), size));
   return bytes;
+}
+
+void require_file(const fs::path& path, std::span<const std::string_view> extensions) {
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) throw_missing(path, extensions);
 }
 
 std::string lower_case_extension(const fs::path& path) {

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sinew {
@@ -13,6 +14,12 @@ namespace sinew {
 /// The whole file. Throws Error when it is missing, not a regular file, or larger than `size_limit` bytes.
 std::vector<std::byte> read_file(const std::filesystem::path& path,
                                  std::uint64_t size_limit = std::uint64_t{8} << 30);
+
+/// Throws Error where nothing has this path: "humn.glb: no such file; did you mean human.glb?". What it
+/// proposes is the nearest name in the directory with one of the extensions (in lower case, with the dot),
+/// whatever its case. Says so when the directory is missing. Anything else than a file passes: reading it
+/// will tell.
+void require_file(const std::filesystem::path& path, std::span<const std::string_view> extensions);
 
 /// ".glb" of "HAND.GLB": extensions are compared in lower case everywhere. Empty where there is none.
 std::string lower_case_extension(const std::filesystem::path& path);

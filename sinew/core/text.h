@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace sinew {
 
@@ -11,5 +13,9 @@ constexpr char lower_case(char c) {
 
 /// Each of its bytes in lower case.
 std::string lower_case(std::string text);
+
+/// How many bytes to add, leave out or change, or neighbours to swap, to get from one text to the other
+/// (optimal string alignment). Stops early where it is more than `most`, and returns most + 1.
+std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t most);
 
 }  // namespace sinew

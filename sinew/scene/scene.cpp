@@ -2,6 +2,7 @@
 
 #include <cctype>
 #include <cmath>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -33,14 +34,14 @@ Pose rest_pose(const Scene& scene) {
 }
 
 Scene read_scene(const std::filesystem::path& path) {
+  static constexpr std::string_view kReadable[] = {".glb", ".gltf", ".obj", ".fbx", ".dae", ".bvh", ".json"};
+  require_file(path, kReadable);
   const std::string extension = lower_case_extension(path);
   if (extension == ".glb" || extension == ".gltf") return read_gltf(path);
   if (extension == ".obj") return read_obj(path);
   if (extension == ".fbx" || extension == ".dae") return read_assimp(path);
   if (extension == ".bvh") return read_bvh(path);
   if (extension == ".json") return scene_from_rig(read_rig(path), path);
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) throw Error(fmt::format("{}: no such file", path.string()));
   throw Error(fmt::format(
       "{}: unknown kind of file '{}'; Sinew reads .glb .gltf .obj .fbx .dae .bvh, and .json for rigs",
       path.string(), extension));

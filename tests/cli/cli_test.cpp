@@ -144,6 +144,27 @@ TEST_F(Cli, BakeMistakes) {
     expect_failure(std::string("bake model:tube --clip bend --pose ") + pose + to, "--pose");
 }
 
+TEST_F(Cli, MissingFilesAreNamedWithTheNearest) {
+  ASSERT_EQ(sinew("generate tube --vertices 300 -o " + path("tube.glb")).exit_code, 0);
+  write_file(directory_ / "folds.json", R"({"layers": ["lbs"]})");
+  const std::string wrong = path("tub.glb"), right = "did you mean " + path("tube.glb") + "?",
+                    output = " -o " + path("out.glb");
+  for (const std::string& arguments :
+       {"info " + wrong, "bind " + wrong + output, "bind model:tube --rig " + wrong + output,
+        "fit model:tube --rig " + wrong + output, "fit " + wrong + " --rig template:biped" + output,
+        "transfer " + wrong + " " + path("tube.glb") + output, "transfer model:tube " + wrong + output,
+        "bake " + wrong + output, "bake model:tube --motion " + wrong + output, "measure " + wrong,
+        "render " + wrong + " -o " + path("out.png"), "suggest " + wrong + " -o " + path("out.json")})
+    expect_failure(arguments, right);
+  const std::string wrong_recipe = path("fold.json"),
+                    right_recipe = "did you mean " + path("folds.json") + "?";
+  expect_failure("bake model:tube --clip bend --recipe " + wrong_recipe + output, right_recipe);
+  expect_failure("measure model:tube --clip bend --compare lbs," + wrong_recipe, right_recipe);
+  expect_failure("recipe --profiles " + wrong_recipe + " -o " + path("out.svg"), right_recipe);
+  expect_failure("info " + path("no/such/tube.glb"),
+                 "the directory '" + path("no/such") + "' does not exist");
+}
+
 TEST_F(Cli, InputsAreNeverOverwritten) {
   write_glb(test::make_grid_tube(), directory_ / "t.glb");
   const auto before = read_file(directory_ / "t.glb");
