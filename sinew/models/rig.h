@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <sinew/core/math.h>
@@ -50,6 +51,10 @@ struct Posture {
 /// The skeleton of a built-in character, with what is needed to pose it.
 class Rig {
  public:
+  Rig() = default;
+  /// Joints that a rig has given out: parents come first, flex is at right angles to the bone.
+  explicit Rig(std::vector<RigJoint> joints) : joints_(std::move(joints)) {}
+
   /// Gives the joint's number. `flex` is made orthogonal to the bone. Parents come first.
   int add(std::string name, int parent, const Vec3d& head, const Vec3d& tail, const Vec3d& flex,
           const JointLimits& limits);

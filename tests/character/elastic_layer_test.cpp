@@ -19,6 +19,7 @@
 #include "tests/support/grid_tube.h"
 #include "tests/support/one_joint.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/shared_models.h"
 
 namespace sinew {
 namespace {
@@ -128,7 +129,7 @@ TEST(ElasticLayer, AnArmReturnsToTheRest) {
   ModelOptions options;
   for (const Model& model : models())
     if (model.name == "arm") options.vertices = model.least_vertices;
-  const Scene arm = make_model("arm", options).scene;
+  const Scene arm = test::shared_model("arm", options).scene;
   for (const char* clip : {"bend", "twist", "fist"}) EXPECT_LT(left_after(arm, clip, 20, 5), 1e-4) << clip;
 }
 
@@ -155,7 +156,7 @@ TEST(ElasticLayer, ATubeFoldsWithoutIntersecting) {
 
 TEST(ElasticLayer, AnElbowFoldsWithoutIntersecting) {
   if (test::kSanitized) GTEST_SKIP() << "too slow here";
-  const Scene arm = make_model("arm").scene;
+  const Scene arm = test::shared_model("arm").scene;
   const auto character = make_character(arm);
   const SurfaceRuler ruler({character->rest(), character->triangles()}, character->skin_weights());
   const Clip& clip = clip_of(arm, "bend");  // 150 degrees
@@ -256,7 +257,7 @@ TEST(ElasticLayer, ASecondLookAtAPoseChangesNextToNothing) {
 
 TEST(ElasticLayer, HeldPosesOfAnArmComeToRest) {
   if (test::kSanitized) GTEST_SKIP() << "too slow here";
-  const Scene arm = make_model("arm").scene;
+  const Scene arm = test::shared_model("arm").scene;
   const auto character = make_character(arm);
   const SurfaceRuler ruler({character->rest(), character->triangles()}, character->skin_weights());
   const Clip& clip = clip_of(arm, "bend");

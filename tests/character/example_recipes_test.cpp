@@ -13,6 +13,7 @@
 #include <sinew/models/open_models.h>
 
 #include "tests/support/sanitized.h"
+#include "tests/support/shared_models.h"
 
 namespace sinew {
 namespace {
@@ -20,7 +21,7 @@ namespace {
 /// How many muscles a recipe of examples/recipes gives a built-in character.
 std::size_t muscles_of(const char* recipe, const char* model, std::size_t vertices) {
   const auto path = std::filesystem::path(SINEW_SOURCE_DIR) / "examples/recipes" / recipe;
-  const Scene scene = make_model(model, {vertices, {}}).scene;
+  const Scene scene = test::shared_model(model, {vertices, {}}).scene;
   const auto character = Character::make(scene, read_recipe(path));
   const FieldLayer* layer = find_field_layer(*character);
   if (layer == nullptr) return 0;
@@ -43,7 +44,7 @@ TEST(ExampleRecipes, KeepVolumes) {
                                                          {"volume_pulp.json", "hand"}};
   for (const auto& [recipe, model] : recipes) {
     const auto path = std::filesystem::path(SINEW_SOURCE_DIR) / "examples/recipes" / recipe;
-    const Scene scene = make_model(model, {6866, {}}).scene;
+    const Scene scene = test::shared_model(model, {6866, {}}).scene;
     const auto character = Character::make(scene, read_recipe(path));
     Performer performer(character);
     const double rest = enclosed_volume({character->rest(), character->triangles()});
@@ -87,7 +88,7 @@ TEST(ExampleRecipes, Jiggle) {
                                                          {"flesh_cat.json", "cat"}};
   for (const auto& [recipe, model] : recipes) {
     const auto path = std::filesystem::path(SINEW_SOURCE_DIR) / "examples/recipes" / recipe;
-    const auto character = Character::make(make_model(model, {6866, {}}).scene, read_recipe(path));
+    const auto character = Character::make(test::shared_model(model, {6866, {}}).scene, read_recipe(path));
     EXPECT_GE(dynamic_cast<const FleshLayer&>(*character->layers().back()).elements().size(), 2u) << recipe;
   }
 }

@@ -25,6 +25,7 @@
 #include "tests/support/meshes.h"
 #include "tests/support/one_joint.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/shared_models.h"
 
 namespace sinew {
 namespace {
@@ -94,7 +95,7 @@ Scene small_model(std::string_view name) {
   ModelOptions options;
   for (const Model& model : models())
     if (model.name == name) options.vertices = model.least_vertices;
-  return make_model(name, options).scene;
+  return test::shared_model(name, options).scene;
 }
 
 /// The rest, and the rest carried along by the roots, come out as they went in.
@@ -128,7 +129,7 @@ TEST(ImplicitLayer, RestIsKeptWhereverTheCharacterStands) {
 TEST(ImplicitLayer, RestOfAnArmIsKept) {
   if (test::kSanitized) GTEST_SKIP() << "too slow here";
   // All its vertices: many fields cover the palm, and some vertex is where two oppose each other.
-  expect_rest(make_model("arm").scene, "arm");
+  expect_rest(test::shared_model("arm").scene, "arm");
 }
 
 TEST(ImplicitLayer, RestOfAHandIsKept) {
@@ -210,13 +211,13 @@ void expect_contact(const Scene& scene, std::string_view clip, double seconds) {
 
 TEST(ImplicitLayer, AnElbowFoldsIntoContact) {
   if (test::kSanitized) GTEST_SKIP() << "too slow here";
-  const Scene arm = make_model("arm").scene;
+  const Scene arm = test::shared_model("arm").scene;
   for (const double seconds : {4.0, 5.0}) expect_contact(arm, "bend", seconds);
 }
 
 TEST(ImplicitLayer, AnElbowFoldsWithoutIntersecting) {
   if (test::kSanitized) GTEST_SKIP() << "too slow here";
-  const Scene arm = make_model("arm").scene;
+  const Scene arm = test::shared_model("arm").scene;
   const auto character = make_character(arm);
   const SurfaceRuler ruler({character->rest(), character->triangles()}, character->skin_weights());
   Performer performer(character);
@@ -229,7 +230,7 @@ TEST(ImplicitLayer, AnElbowFoldsWithoutIntersecting) {
 
 TEST(ImplicitLayer, AnElbowKeepsItsVolume) {
   if (test::kSanitized) GTEST_SKIP() << "too slow here";
-  const Scene arm = make_model("arm").scene;
+  const Scene arm = test::shared_model("arm").scene;
   // Dual quaternions swell elbows enough already; without that the fold costs volume.
   const auto filled = make_character(arm, R"("swelling": 0)"),
              half = make_character(arm, R"("swelling": 0, "filling": 0.5)"),
@@ -263,7 +264,7 @@ TEST(ImplicitLayer, AnElbowKeepsItsVolume) {
 
 TEST(ImplicitLayer, AFistFoldsIntoContact) {
   if (test::kSanitized) GTEST_SKIP() << "too slow here";
-  const Scene hand = make_model("hand").scene;
+  const Scene hand = test::shared_model("hand").scene;
   for (const double seconds : {2.0, 2.5}) expect_contact(hand, "fist", seconds);
 }
 
@@ -345,7 +346,7 @@ Jumps slow_motion(const Scene& scene, std::string_view clip, double first, doubl
 TEST(ImplicitLayer, NothingJumpsInSlowMotion) {
   if (test::kSanitized) GTEST_SKIP() << "too slow here";
   // A twentieth of a finger's and of a forearm's radius.
-  const Jumps fist = slow_motion(make_model("hand").scene, "fist", 1, 0.5, 5, 0.0004f);
+  const Jumps fist = slow_motion(test::shared_model("hand").scene, "fist", 1, 0.5, 5, 0.0004f);
   EXPECT_LE(fist.jumps, fist.steps / 5000) << fist.largest;
   EXPECT_LT(fist.largest, 0.004f);
   const auto path = test::asset("human.glb");
@@ -368,7 +369,7 @@ TEST(ImplicitLayer, TheBackOfAClenchedHandStaysSmooth) {
   if (test::kSanitized) GTEST_SKIP() << "too slow here";
   // Nothing touches it: there skin is where dual quaternions put it. By the heaviest bone's field alone the
   // bones of the palm met each other there.
-  const Scene hand = make_model("hand").scene;
+  const Scene hand = test::shared_model("hand").scene;
   const auto character = make_character(hand), plain = skin_only(hand);
   Performer performer(character), skin(plain);
   const Pose pose = sampled(*character, hand, "fist", 2.1);
@@ -427,7 +428,7 @@ void expect_upright(const Scene& scene, const std::string& clip, std::initialize
 
 TEST(ImplicitLayer, AFistHasNoFlippedTriangles) {
   if (test::kSanitized) GTEST_SKIP() << "too slow here";
-  expect_upright(make_model("hand").scene, "fist", {2.6, 2.8, 3.0});
+  expect_upright(test::shared_model("hand").scene, "fist", {2.6, 2.8, 3.0});
 }
 
 TEST(ImplicitLayer, ARealGroinHasNoFlippedTriangles) {
@@ -439,7 +440,7 @@ TEST(ImplicitLayer, ARealGroinHasNoFlippedTriangles) {
 
 TEST(ImplicitLayer, HandsThatAPosePutsIntoArmsComeOutInOnePiece) {
   if (test::kSanitized) GTEST_SKIP() << "too slow here";
-  const Scene scene = make_model("mannequin").scene;
+  const Scene scene = test::shared_model("mannequin").scene;
   const auto character = make_character(scene), plain = skin_only(scene);
   const SurfaceRuler ruler({character->rest(), character->triangles()}, character->skin_weights());
   const auto buried = [&](std::span<const Vec3f> positions) {

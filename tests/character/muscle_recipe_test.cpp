@@ -16,6 +16,7 @@
 
 #include "tests/support/grid_tube.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/shared_models.h"
 
 namespace sinew {
 namespace {
@@ -298,7 +299,7 @@ TEST(MuscleRecipe, TheTubeSwellsOverItAndNowhereElse) {
 
 TEST(MuscleRecipe, TheArmHasABiceps) {
   if (test::kSanitized) GTEST_SKIP() << "the tube does the same, faster";
-  const Scene scene = make_model("arm", {2500, {}}).scene;
+  const Scene scene = test::shared_model("arm", {2500, {}}).scene;
   const auto plain = Character::make(scene, muscle_recipe(""));
   const auto with = Character::make(
       scene,

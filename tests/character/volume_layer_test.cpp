@@ -18,6 +18,7 @@
 #include "tests/support/grid_tube.h"
 #include "tests/support/one_joint.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/shared_models.h"
 
 namespace sinew {
 namespace {
@@ -113,7 +114,7 @@ TEST(VolumeLayer, IsExactOnModels) {
   for (const std::string name : {"arm", "hand", "mannequin"}) {
     ModelOptions options;
     options.vertices = name == "mannequin" ? 6500 : test::kSanitized ? 1500 : 6000;
-    const Scene scene = make_model(name, options).scene;
+    const Scene scene = test::shared_model(name, options).scene;
     const auto character = make_character(scene, R"("dqs", "volume")");
     Performer performer(character);
     for (const Clip& clip : scene.clips) {
@@ -153,7 +154,7 @@ TEST(VolumeLayer, TheRestStaysAsItIs) {
 TEST(VolumeLayer, ElbowsPayForElbows) {
   ModelOptions options;
   options.vertices = test::kSanitized ? 1500 : 6000;
-  const Scene scene = make_model("arm", options).scene;
+  const Scene scene = test::shared_model("arm", options).scene;
   const auto character = make_kept(scene), without = make_character(scene, R"("lbs")");
   Pose pose = character->rest_pose();
   const int elbow = scene.skeleton.find("lower_arm");
@@ -352,7 +353,7 @@ TEST(VolumeLayer, TheOrderOfASkinsJointsDoesNotMatter) {
 TEST(VolumeLayer, CharactersOfAnySizeAreTheSame) {
   ModelOptions options;
   options.vertices = test::kSanitized ? 1200 : 3000;
-  const Scene scene = make_model("hand", options).scene;
+  const Scene scene = test::shared_model("hand", options).scene;
   const auto character = make_kept(scene);
   Pose pose = character->rest_pose();
   sample_clip(scene.clips.back(), scene.clips.back().duration() / 2, pose);
@@ -433,7 +434,7 @@ TEST(VolumeLayer, StrengthIsAShare) {
 }
 
 TEST(VolumeLayer, ContactsStayAsTheyAre) {
-  const Scene scene = make_model("tube").scene;
+  const Scene scene = test::shared_model("tube").scene;
   const auto pairs = [&](const std::string& layers, double share) {
     const auto character = make_character(scene, layers);
     Pose pose = character->rest_pose();
@@ -551,7 +552,7 @@ TEST(VolumeLayer, OddPosesStayFinite) {
 TEST(VolumeLayer, SameBitsOnAnyNumberOfThreads) {
   ModelOptions options;
   options.vertices = test::kSanitized ? 800 : 6000;
-  const Scene scene = make_model("hand", options).scene;
+  const Scene scene = test::shared_model("hand", options).scene;
   const auto character = make_character(scene, R"("dqs", "implicit", "volume")");
   Pose pose = character->rest_pose();
   sample_clip(scene.clips.back(), scene.clips.back().duration(), pose);

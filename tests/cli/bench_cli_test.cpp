@@ -23,13 +23,7 @@ using Json = nlohmann::json;
 using test::Outcome;
 
 // Sanitizers bring an allocator that keeps what is freed, so that a process does not grow when it should.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-constexpr bool kSanitized = false;
-#endif
+const bool kSanitized = test::is_sanitized();
 
 class BenchCli : public test::CliFixture {
  protected:
@@ -162,7 +156,7 @@ TEST_F(BenchCli, KernelsStandBesidePlainLoops) {
 }
 
 TEST_F(BenchCli, KernelsAreLeftOutWhereTheirProgramIsMissing) {
-  std::filesystem::copy_file(SINEW_CLI, directory_ / "sinew");
+  std::filesystem::copy_file(test::cli_program(), directory_ / "sinew");
   const Outcome outcome = run_program(path("sinew"), "bench --json --repeats 1 --filter kernels");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.err.find("'kernels 30000' and 'kernels 500000' left out"), std::string::npos)

@@ -128,7 +128,7 @@ double size_of(const std::vector<double>& volumes) {
   return sum;
 }
 
-constexpr std::uint32_t kSeeds = test::kSanitized ? 9 : 27;
+const std::uint32_t kSeeds = test::kSanitized ? 9 : 27;
 
 TEST(VolumeCells, AddUpToTheVolumeOfTheirPart) {
   for (const Shape& shape : shapes())

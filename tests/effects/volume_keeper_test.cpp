@@ -212,7 +212,7 @@ bool is_free(const VolumeKeeper& keeper, std::uint32_t part) {
   return false;
 }
 
-constexpr std::uint32_t kSeeds = test::kSanitized ? 15 : 60;
+const std::uint32_t kSeeds = test::kSanitized ? 15 : 60;
 
 TEST(VolumeKeeper, KeepsTheVolumeOfEveryPartOfAnySurface) {
   int kept_parts = 0;

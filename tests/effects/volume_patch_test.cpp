@@ -117,7 +117,7 @@ bool restore(const VolumePatch& patch, const Request& request, std::vector<Vec3d
   return patch.restore(request.loss, request.frame, request.shares, request.room, scratch, positions);
 }
 
-constexpr std::uint32_t kSeeds = test::kSanitized ? 12 : 36;
+const std::uint32_t kSeeds = test::kSanitized ? 12 : 36;
 
 TEST(VolumePatch, ChangesTheVolumeByExactlyTheLoss) {
   for (const Surface& surface : surfaces())

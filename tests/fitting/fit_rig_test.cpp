@@ -21,6 +21,7 @@
 #include "tests/support/assets.h"
 #include "tests/support/meshes.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/shared_models.h"
 
 namespace sinew {
 namespace {
@@ -38,7 +39,7 @@ BuiltModel model(const char* name, std::size_t vertices, const Proportions& prop
   ModelOptions options;
   options.vertices = vertices;
   options.proportions = proportions;
-  return make_model(name, options);
+  return test::shared_model(name, options);
 }
 
 const Mesh& surface(const BuiltModel& built) {

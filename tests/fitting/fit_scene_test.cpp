@@ -11,6 +11,7 @@
 #include <sinew/scene/gltf.h>
 #include <sinew/scene/rig_file.h>
 
+#include "tests/support/shared_models.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/validator.h"
 
@@ -25,7 +26,7 @@ BuiltModel hand(std::size_t vertices, const Proportions& proportions = {}) {
   ModelOptions options;
   options.vertices = vertices;
   options.proportions = proportions;
-  return make_model("hand", options);
+  return test::shared_model("hand", options);
 }
 
 /// The surface alone.

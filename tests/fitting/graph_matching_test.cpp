@@ -9,6 +9,7 @@
 #include <sinew/models/models.h>
 
 #include "tests/support/limb_graphs.h"
+#include "tests/support/shared_models.h"
 
 namespace sinew {
 namespace {
@@ -239,7 +240,7 @@ TEST(GraphMatching, LaysAPlainHumanIntoTheMannequin) {
   // The mannequin has fingers, and one arm leaves its chest before the other.
   ModelOptions coarse;
   coarse.vertices = 6500;
-  const BuiltModel model = make_model("mannequin", coarse);
+  const BuiltModel model = test::shared_model("mannequin", coarse);
   const MeshView mesh = model.scene.meshes[0].surface.view();
   std::uint32_t top = 0;
   for (std::uint32_t v = 0; v < mesh.positions.size(); ++v)

@@ -13,6 +13,7 @@
 #include <sinew/models/models.h>
 
 #include "tests/support/sanitized.h"
+#include "tests/support/shared_models.h"
 
 namespace sinew {
 
@@ -135,7 +136,7 @@ TEST_P(Templates, HaveTheJointsOfTheirCharacter) {
   if (test::kSanitized && name != "hand") GTEST_SKIP() << "takes minutes here; the hand runs the same code";
   const auto entry =
       std::find_if(models().begin(), models().end(), [&](const Model& m) { return m.name == name; });
-  const Rig character = make_model(name, {entry->least_vertices, {}}).rig;
+  const Rig character = test::shared_model(name, {entry->least_vertices, {}}).rig;
   const ControlRig rig = GetParam().make();
   const std::vector<int> parents = deform_parents(rig);
   std::map<std::string, std::string> ours, theirs;

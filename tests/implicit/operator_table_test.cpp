@@ -20,12 +20,8 @@
 namespace sinew {
 namespace {
 
-// Builds without optimisation take 20 times as long.
-#ifdef __OPTIMIZE__
-constexpr bool kFast = !test::kSanitized;
-#else
-constexpr bool kFast = false;
-#endif
+// Other builds take 20 times as long.
+const bool kFast = test::is_optimized() && !test::kSanitized;
 
 OperatorTableSpec sized(OperatorTableSpec spec, int nodes, int slices) {
   spec.nodes = nodes;

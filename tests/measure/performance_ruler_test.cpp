@@ -15,6 +15,7 @@
 #include "tests/support/assets.h"
 #include "tests/support/grid_tube.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/shared_models.h"
 
 namespace sinew {
 namespace {
@@ -235,7 +236,7 @@ TEST(PerformanceRuler, SkinInContactIsNoDetailLost) {
 
 TEST(PerformanceRuler, WeightsOfTheBuiltInTubeLeaveNoRing) {
   if (test::kSanitized) GTEST_SKIP() << "too slow here";
-  const Scene tube = make_model("tube").scene;
+  const Scene tube = test::shared_model("tube").scene;
   MeasureOptions options = options_for(tube, clip_named(tube, "bend"), 0, 0);
   options.set_pose = [rest = rest_pose(tube), &tube](int, Pose& pose) {
     pose = rest;

@@ -19,6 +19,7 @@
 #include "tests/support/decimate.h"
 #include "tests/support/meshes.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/shared_models.h"
 
 // Built-in characters, each broken in every way, must be bound, and bound as the whole ones are.
 namespace sinew {
@@ -35,7 +36,7 @@ struct Subject {
 Subject make_subject(std::string_view name) {
   const auto model =
       std::find_if(models().begin(), models().end(), [&](const Model& m) { return m.name == name; });
-  BuiltModel built = make_model(name, {model->least_vertices, {}});
+  BuiltModel built = test::shared_model(name, {model->least_vertices, {}});
   Subject subject{built.scene.skeleton, std::vector<Affine3d>(built.scene.skeleton.size()),
                   built.scene.meshes[0].surface, built.scene.meshes[0].weights};
   for (std::uint32_t& joint : subject.own.joints)

@@ -4,6 +4,14 @@
 #include <cstdlib>
 #include <new>
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !defined(__has_feature)
+#define SINEW_COUNTS_ALLOCATIONS 1
+#elif !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
+#define SINEW_COUNTS_ALLOCATIONS 1
+#endif
+#endif
+
 namespace {
 
 thread_local std::size_t count = 0;
@@ -12,19 +20,20 @@ thread_local std::size_t count = 0;
 
 namespace sinew::test {
 
+bool counts_allocations() {
+#ifdef SINEW_COUNTS_ALLOCATIONS
+  return true;
+#else
+  return false;
+#endif
+}
+
 std::size_t allocations() {
   return count;
 }
 
 }  // namespace sinew::test
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#if !defined(__has_feature)
-#define SINEW_COUNTS_ALLOCATIONS 1
-#elif !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
-#define SINEW_COUNTS_ALLOCATIONS 1
-#endif
-#endif
 #ifdef SINEW_COUNTS_ALLOCATIONS
 void* operator new(std::size_t bytes) {
   ++count;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/temporary_directory.h"
+#include "tests/support/this_build.h"
 
 namespace sinew::test {
 
@@ -17,7 +18,7 @@ struct Outcome {
 /// Runs the built program as a user would: arguments in; exit code, stdout, stderr and files out.
 class CliFixture : public ::testing::Test {
  protected:
-  Outcome sinew(const std::string& arguments) { return run_program(SINEW_CLI, arguments); }
+  Outcome sinew(const std::string& arguments) { return run_program(cli_program(), arguments); }
 
   /// The same for another program.
   Outcome run_program(const std::string& program, const std::string& arguments);

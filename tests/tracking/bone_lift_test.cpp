@@ -26,6 +26,7 @@
 #include "tests/reference/bone_lift.h"
 #include "tests/support/assets.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/shared_models.h"
 
 namespace sinew {
 namespace {
@@ -1138,7 +1139,7 @@ const std::vector<double> kTenths{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1
 BuiltModel small_model(const std::string& name, std::size_t vertices) {
   ModelOptions size;
   size.vertices = vertices;
-  return make_model(name, size);
+  return test::shared_model(name, size);
 }
 
 TEST(BoneLiftTwin, HandModel) {

@@ -404,7 +404,7 @@ TEST(JointFilling, SameBitsForAnyNumberOfThreadsAndAfterAnyFrame) {
 }
 
 TEST(JointFilling, FramesAllocateNothing) {
-  if (!test::kCountsAllocations) GTEST_SKIP() << "sanitizers do the allocating";
+  if (!test::counts_allocations()) GTEST_SKIP() << "sanitizers do the allocating";
   const Spine spine;
   const JointFilling filling = spine.filling();
   JointFillingScratch scratch = filling.make_scratch();

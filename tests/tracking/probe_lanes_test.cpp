@@ -23,6 +23,7 @@
 #include "tests/support/grid_tube.h"
 #include "tests/support/oval_limb.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/shared_models.h"
 #include "tests/support/simd_targets.h"
 
 // Many probes at once against single ones.
@@ -148,7 +149,7 @@ Met compare(TrackedSkin& skin, const std::string& what) {
 TEST(ProbeLanes, SayWhatSingleProbesSayInAFist) {
   ModelOptions options;
   options.vertices = test::kSanitized ? 2500 : 6000;
-  const Scene scene = make_model("hand", options).scene;
+  const Scene scene = test::shared_model("hand", options).scene;
   const std::vector<Affine3d> posed = fist(scene);
   test::for_each_simd_target([&](const std::string& target) {
     TrackedSkin skin(scene, {}, posed);

@@ -612,7 +612,7 @@ TEST(SkinTracker, SameBitsOnAnyNumberOfThreadsAndAgain) {
 }
 
 TEST(SkinTracker, FramesAllocateNothing) {
-  if (!test::kCountsAllocations) GTEST_SKIP() << "sanitizers do the allocating";
+  if (!test::counts_allocations()) GTEST_SKIP() << "sanitizers do the allocating";
   ImplicitOptions bulges;
   bulges.operation.kind = static_cast<std::size_t>(OperatorKind::contact);
   for (const ImplicitOptions& options : {ImplicitOptions(), bulges}) {

@@ -18,6 +18,7 @@
 #include "tests/support/grid_tube.h"
 #include "tests/support/oval_limb.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/shared_models.h"
 
 // The tracker against its plain twin, which asks every field everywhere, in double.
 namespace sinew {
@@ -317,7 +318,7 @@ TEST(SkinTrackerTwin, HandsAndArms) {
   for (const auto& [name, vertices] : {std::pair("hand", 800), std::pair("arm", 1300)}) {
     ModelOptions size;
     size.vertices = static_cast<std::size_t>(vertices);
-    const BuiltModel model = make_model(name, size);
+    const BuiltModel model = test::shared_model(name, size);
     ImplicitOptions coarse;
     coarse.field.samples = 30;
     coarse.field.grid_nodes = 4000;
@@ -340,7 +341,7 @@ TEST(SkinTrackerTwin, APalmJoinedByContacts) {
   if (test::kSanitized) GTEST_SKIP() << "making the model takes too long";
   ModelOptions size;
   size.vertices = 800;
-  const BuiltModel model = make_model("hand", size);
+  const BuiltModel model = test::shared_model("hand", size);
   ImplicitOptions contacts = joined_by(OperatorKind::contact);
   contacts.field.samples = 30;
   contacts.field.grid_nodes = 4000;
