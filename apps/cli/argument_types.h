@@ -15,7 +15,7 @@ inline constexpr const char* kFile = "FILE";
 inline constexpr const char* kDirectory = "DIR";
 inline constexpr const char* kCharacter = "FILE|model:NAME";
 inline constexpr const char* kRig = "FILE|model:NAME|template:NAME";
-inline constexpr const char* kModelName = "NAME";   ///< a built-in character, without the model:
+inline constexpr const char* kModelName = "MODEL";  ///< a built-in character, without the model:
 inline constexpr const char* kMethod = "METHOD";    ///< a way to deform
 inline constexpr const char* kMethods = "METHODS";  ///< several, separated by commas
 

@@ -222,7 +222,7 @@ std::function<int()> declare_bind(CLI::App& app) {
   app.add_option("--mesh", command->meshes, "PATTERN: bind these meshes only; repeatable")
       ->allow_extra_args(false);
   app.add_option("--pictures", command->pictures,
-                 "DIR: draw each joint's weights, and all joints' regions, into this directory")
+                 "draw each joint's weights, and all joints' regions, into this directory")
       ->type_name(kDirectory);
   app.add_flag("--json", command->json, "print a machine-readable report");
   return [command] { return run_bind(*command); };

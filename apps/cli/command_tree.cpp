@@ -47,7 +47,7 @@ Argument describe(CLI::Option& option) {
   if (argument.positional) argument.names.push_back(option.get_name(true));
   for (const std::string& name : option.get_snames()) argument.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) argument.names.push_back("--" + name);
-  argument.takes_value = option.get_type_size() != 0;
+  argument.takes_value = option.get_items_expected_min() > 0;
   argument.required = option.get_required();
   argument.repeatable = option.get_expected_max() == CLI::detail::expected_max_vector_size;
   argument.default_value = option.get_default_str();
@@ -62,7 +62,10 @@ Argument describe(CLI::Option& option) {
     behind += 1 + check.size();
     argument.offer.words = members_of(check);
     const std::size_t range = check.find(" in [");
-    if (range != std::string::npos) argument.range = check.substr(range + 5, check.size() - range - 6);
+    if (range == std::string::npos) continue;
+    argument.range = check.substr(range + 5, check.size() - range - 6);
+    if (const std::size_t dash = argument.range.find(" - "); dash != std::string::npos)
+      argument.range.replace(dash, 3, " to ");
   }
   argument.type.resize(argument.type.size() - behind);
   if (argument.offer.words.empty()) argument.offer = offer_for(argument.type);

@@ -20,7 +20,7 @@ struct Argument {
   bool required = false;
   bool repeatable = false;
   std::string type;           ///< FILE, INT, …
-  std::string range;          ///< "1 - 8"; empty: any
+  std::string range;          ///< "1 to 8"; empty: any
   std::string default_value;  ///< empty: the description may tell
   std::string description;
   std::vector<std::string> needs, excludes;  ///< names of other options

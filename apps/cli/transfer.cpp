@@ -126,7 +126,8 @@ std::function<int()> declare_transfer(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--mesh", command->meshes, "PATTERN: these meshes of MESH only; repeatable")
       ->allow_extra_args(false);
-  app.add_option("--pictures", command->pictures, "DIR: draw each joint's weights")->type_name(kDirectory);
+  app.add_option("--pictures", command->pictures, "draw each joint's weights into this directory")
+      ->type_name(kDirectory);
   app.add_flag("--json", command->json, "print a machine-readable report");
   return [command] { return run_transfer(*command); };
 }

@@ -159,6 +159,7 @@ TEST_F(CompletionCli, BashOffersWhatFits) {
   EXPECT_EQ(bash_offers("sinew bind --symmetry n"), (Words{"none"}));
   EXPECT_EQ(bash_offers("sinew measure body.glb --compare dqs,ela"), (Words{"dqs,elastic"}));
   EXPECT_EQ(bash_offers("sinew bake bod"), (Words{"body.glb"}));
+  EXPECT_EQ(bash_offers("sinew bake --loop bod"), (Words{"body.glb"})) << "a flag takes no value";
   EXPECT_EQ(bash_offers("sinew bake my"), (Words{"my body.glb"}));
   EXPECT_EQ(bash_offers("sinew bake model:mann"), (Words{"mannequin"})) << "model: stands there already";
   EXPECT_EQ(bash_offers("sinew bake model:m"), (Words{"mannequin"}));
@@ -182,7 +183,7 @@ TEST_F(CompletionCli, ManualPageIsComplete) {
   EXPECT_TRUE(
       std::all_of(man.begin(), man.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; }));
   EXPECT_NE(man.find("SINEW_CACHE"), std::string::npos);
-  for (const char* text : {"One of: draft, final.", "Default: heat.", "Range: 1 \\- 1024.",
+  for (const char* text : {"One of: draft, final.", "Default: heat.", "Range: 1 to 1024.",
                            "Not with \\-\\-skin.", "Required.", "Needs \\-\\-profiles."})
     EXPECT_NE(man.find(text), std::string::npos) << text;
   if (!there_is("groff")) GTEST_SKIP() << "no groff here";
