@@ -187,7 +187,7 @@ void FleshChoice::visit(FieldVisitor& fields) {
   fields.number("thickness", thickness, 0, 0.95,
                 "of the bone, as a share of the distance to the farthest skin");
   fields.number("limit", limit, 0.01, 1, "of the stretch, as a share of the flesh's thickness");
-  fields.number("strength", strength, 0, 4, "multiplies what is seen of it");
+  fields.number("strength", strength, 0, 4, "multiplies what is seen of it, up to the limit");
   fields.number("rotation", rotation, 0, 2, "how much it also turns behind its bone");
   fields.choice("attenuation", attenuation, kFleshAttenuations,
                 "how it fades out towards both ends of its bone");
@@ -248,7 +248,7 @@ void FleshLayer::deform(const LayerFrame& frame, LayerState* state, std::span<Ve
       element.spring.step(spring.turn, spring.turned, frame.seconds, Vec3d::Zero(), kLargestTurn, kLeap);
       turn = element.rotation * element.spring.shown(spring.turn, kLargestTurn);
     }
-    const Vec3d stretch = element.strength * element.spring.shown(spring.way, most);
+    const Vec3d stretch = element.spring.shown(spring.way, most, element.strength);
     const std::span<const FleshVertex> vertices = element.flesh.vertices;
     parallel_blocks(vertices.size(), kVerticesPerTask, [&](std::size_t begin, std::size_t end) {
       move_flesh(vertices.subspan(begin, end - begin), stretch, turn, centre, positions);

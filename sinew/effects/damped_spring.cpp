@@ -116,15 +116,16 @@ void DampedSpring::step(SpringState& state, const Vec3d& leader, double seconds,
   }
 }
 
-Vec3d DampedSpring::shown(const SpringState& state, double most) const {
-  const Vec3d& stretch = state.stretch;
+Vec3d DampedSpring::shown(const SpringState& state, double most, double strength) const {
+  const double share = std::min(strength, 1.0);
+  const Vec3d stretch = std::max(strength, 1.0) * state.stretch;
   const double length = stretch.norm();
   const double linear = kLinear * most;
-  if (!(length > linear)) return stretch;
-  // Bends towards `most` with the same slope, and never reaches it.
+  if (!(length > linear)) return share * stretch;
+  // Bends towards `most` with the same slope, and never goes beyond it.
   const double left = most - linear;
   const double drawn_in = left > 0 ? linear + left * std::tanh((length - linear) / left) : linear;
-  return stretch * (drawn_in / length);
+  return share * (stretch * (drawn_in / length));
 }
 
 double DampedSpring::energy(const SpringState& state) const {

@@ -42,8 +42,10 @@ class DampedSpring {
   void step(SpringState& state, const Vec3d& leader, double seconds, const Vec3d& force, double most,
             double leap) const;
 
-  /// What is to be shown of a state: the stretch, drawn in smoothly so that it stays below `most`.
-  Vec3d shown(const SpringState& state, double most) const;
+  /// What is to be shown of a state: the stretch, drawn in smoothly so that it stays below `most`. A `strength`
+  /// up to 1 shows that share of it; above 1 it multiplies the stretch before that is drawn in, so that what is
+  /// shown stays below `most` for any strength.
+  Vec3d shown(const SpringState& state, double most, double strength = 1) const;
 
   /// Kinetic and potential energy per mass, of the stretch.
   double energy(const SpringState& state) const;
