@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <sinew/character/performer.h>
+#include <sinew/core/held_bytes.h>
 
 namespace sinew {
 
@@ -15,6 +16,9 @@ struct BaseState : LayerState {
   std::vector<Vec3f> vertices, places;
   std::vector<float> vertex_rooms, place_rooms;
 
+  std::size_t bytes() const override {
+    return performer.bytes() + held_bytes(vertices, places, vertex_rooms, place_rooms);
+  }
   std::unique_ptr<LayerState> clone() const override {
     auto copy = std::make_unique<BaseState>(performer.shared_character(), performer.keeps_room());
     copy->performer.restore(performer.checkpoint());

@@ -257,6 +257,7 @@ class CurveLayer : public Layer {
 
  private:
   struct State : LayerState {
+    std::size_t bytes() const override { return scratch.bytes(); }
     CurveSkeleton::Scratch scratch;
   };
   bool has_chains_;

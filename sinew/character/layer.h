@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -34,6 +35,9 @@ class LayerState {
   /// A copy that goes on exactly as this one would, or null for states that cannot be copied: those that are
   /// scratch only. Layers with history must override it, so that a performer can return to earlier frames.
   virtual std::unique_ptr<LayerState> clone() const { return nullptr; }
+  /// About how much memory it holds beside itself. Layers without history whose states grow with the mesh
+  /// must override it: it tells how many performers may work side by side.
+  virtual std::size_t bytes() const { return 0; }
 };
 
 /// Takes the pose and the surface so far and deforms it. Immutable and shared by all performers of a

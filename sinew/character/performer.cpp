@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/held_bytes.h>
 #include <sinew/core/parallel.h>
 
 namespace sinew {
@@ -69,6 +70,16 @@ Performer::Performer(std::shared_ptr<const Character> character, bool keep_room)
   perform(character_->rest_pose());
   posed_at_rest_ = posed_from_rest_;
   reset();
+}
+
+std::size_t Performer::bytes() const {
+  std::size_t bytes =
+      sizeof *this + held_bytes(pose_.joints, pose_.morph_weights, world_from_joint_, posed_from_rest_,
+                                posed_at_rest_, binding_sign_, morphed_rest_, positions_, room_, states_,
+                                file_positions_, normal_scratch_, group_normals_, slot_normals_);
+  for (const std::unique_ptr<LayerState>& state : states_)
+    if (state != nullptr) bytes += state->bytes();
+  return bytes;
 }
 
 void Performer::reset() {

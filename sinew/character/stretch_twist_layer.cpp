@@ -71,6 +71,7 @@ class StretchTwistLayer : public Layer {
 
  private:
   struct State : LayerState {
+    std::size_t bytes() const override { return scratch.bytes(); }
     StretchTwistScratch scratch;
   };
   std::shared_ptr<const PackedWeights> weights_;

@@ -139,6 +139,10 @@ std::vector<float> painted_freedom(const Character& character, const std::string
 }  // namespace
 
 struct VolumeLayer::State : LayerState {
+  std::size_t bytes() const override {
+    return scratch.bytes() + held_bytes(anchors, frames, shares, wanted, determinants, scales, room, next_room);
+  }
+
   VolumeScratch scratch;
   std::vector<Vec3d> anchors;
   std::vector<VolumeFrame> frames;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <sinew/character/character.h>
+#include <sinew/core/held_bytes.h>
 #include <sinew/effects/wrinkle_region.h>
 
 namespace sinew {
@@ -29,6 +30,9 @@ class WrinkleHollows {
     std::vector<double> angles;  ///< of the bindings
     std::vector<double> lengths, turns;
     std::array<std::vector<double>, 3> tightness;  ///< per path and point, per metre
+    std::size_t bytes() const {
+      return held_bytes(angles, lengths, turns, tightness[0], tightness[1], tightness[2]);
+    }
   };
   State make_state() const;
 

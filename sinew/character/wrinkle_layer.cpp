@@ -73,6 +73,13 @@ struct WrinkleState : LayerState {
     float side = 1;  // -1: the normals point inwards in this frame
   };
   std::vector<ToolState> tools;
+
+  std::size_t bytes() const override {
+    std::size_t sum =
+        held_bytes(triangle_normals, normals, triangle_done, normal_done, lifted, heights, tightness, tools);
+    for (const ToolState& tool : tools) sum += tool.heights.bytes() + tool.hollows.bytes();
+    return sum;
+  }
 };
 
 /// h for small h, never more than 1 / tightness, smooth between.

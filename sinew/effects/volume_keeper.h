@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include <sinew/core/held_bytes.h>
 #include <sinew/effects/volume_cells.h>
 #include <sinew/effects/volume_patch.h>
 
@@ -16,6 +17,7 @@ struct VolumeScratch {
   std::vector<double> volumes;  ///< per cell, several times
   std::vector<double> parts;    ///< per part, twice
   std::vector<double> patches;
+  std::size_t bytes() const { return held_bytes(points, volumes, parts, patches); }
 };
 
 /// A frame of VolumeKeeper; spans have one entry per anchor where they do not say otherwise.

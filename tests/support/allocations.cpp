@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <new>
 
+#include <malloc.h>
+
 namespace {
 
 thread_local std::size_t count = 0;
@@ -14,6 +16,11 @@ namespace sinew::test {
 
 std::size_t allocations() {
   return count;
+}
+
+std::size_t allocated_bytes() {
+  const struct mallinfo2 heap = mallinfo2();
+  return heap.uordblks + heap.hblkhd;
 }
 
 }  // namespace sinew::test

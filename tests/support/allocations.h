@@ -20,4 +20,7 @@ inline constexpr bool kCountsAllocations = true;
 /// How often this thread has called operator new.
 std::size_t allocations();
 
+/// Bytes of the whole process that are allocated now.
+std::size_t allocated_bytes();
+
 }  // namespace sinew::test
