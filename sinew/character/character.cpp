@@ -157,8 +157,8 @@ std::shared_ptr<const Character> Character::make(const Scene& scene, const Recip
   }
   for (const LayerMaker& make_layer : own_layers) character->layers_.push_back(make_layer(*character));
   if (base_layer != nullptr)
-    base_layer->keep_room(std::any_of(character->layers_.begin(), character->layers_.end(),
-                                      [](const auto& layer) { return layer->wants_room(); }));
+    base_layer->keep_free_motion(std::any_of(character->layers_.begin(), character->layers_.end(),
+                                             [](const auto& layer) { return layer->uses_free_motion(); }));
   return character;
 }
 

@@ -23,8 +23,8 @@ struct ElasticLayerState : LayerState {
   std::vector<Transform> last;     // the pose of the last frame
   std::vector<Transform> between;  // no history from here on
   std::vector<Affine3d> world_from_joint, posed_from_rest;
-  BoneLiftScratch lift;
-  JointFillingScratch filling;
+  BoneLiftScratch depenetration;
+  JointFillingScratch volume_correction;
   std::vector<Affine3d> carried;  // of the last frame
 
   std::unique_ptr<LayerState> clone() const override { return std::make_unique<ElasticLayerState>(*this); }
@@ -72,10 +72,12 @@ ElasticLayer::ElasticLayer(const Character& character, const ElasticLayerOptions
   elastic_ = std::make_unique<ElasticTracker>(MeshView{character.rest(), character.triangles()}, fields.own,
                                               fields.set, character.skin_weights(), bindings_.size(),
                                               options.tracking, options.elastic, rigidity);
-  lift_ = std::make_unique<BoneLift>(MeshView{character.rest(), character.triangles()}, fields.own,
-                                     fields.set, character.skin_weights(), bindings_.size(), options.rising);
-  filling_ = std::make_unique<JointFilling>(MeshView{character.rest(), character.triangles()},
-                                            character.skin_weights(), find_hinges(character), options.filling);
+  depenetration_ =
+      std::make_unique<BoneLift>(MeshView{character.rest(), character.triangles()}, fields.own, fields.set,
+                                 character.skin_weights(), bindings_.size(), options.depenetration);
+  volume_correction_ = std::make_unique<JointFilling>(MeshView{character.rest(), character.triangles()},
+                                                      character.skin_weights(), find_hinges(character),
+                                                      options.volume_correction);
 }
 
 std::unique_ptr<LayerState> ElasticLayer::make_state() const {
@@ -85,9 +87,9 @@ std::unique_ptr<LayerState> ElasticLayer::make_state() const {
   state->between.resize(skeleton_.size());
   state->world_from_joint.resize(skeleton_.size());
   state->posed_from_rest.resize(bindings_.size());
-  state->lift = lift_->make_scratch();
-  state->filling = filling_->make_scratch();
-  state->carried = state->lift.transforms;
+  state->depenetration = depenetration_->make_scratch();
+  state->volume_correction = volume_correction_->make_scratch();
+  state->carried = state->depenetration.transforms;
   return state;
 }
 
@@ -127,7 +129,7 @@ void ElasticLayer::deform(const LayerFrame& frame, LayerState* state, std::span<
     for (std::size_t j = 0; j < joints.size(); ++j)
       s.last[j] = skeleton_.joints[j].parent < 0 ? joints[j] : skeleton_.joints[j].rest;
     pose_bindings(s.last, frame.posed_from_rest, s.world_from_joint, s.posed_from_rest);
-    elastic_->start(lift_->lift(s.posed_from_rest, s.lift, {}), s.skin, positions);
+    elastic_->start(depenetration_->lift(s.posed_from_rest, s.depenetration, {}), s.skin, positions);
     steps = steps_between(s.last, joints) > 1 ? kFirstSteps : 1;
   }
   for (int step = 1; step < steps; ++step) {
@@ -138,17 +140,18 @@ void ElasticLayer::deform(const LayerFrame& frame, LayerState* state, std::span<
                       from.rotation.slerp(share, to.rotation), from.scale + share * (to.scale - from.scale)};
     }
     pose_bindings(s.between, frame.posed_from_rest, s.world_from_joint, s.posed_from_rest);
-    elastic_->step(lift_->lift(s.posed_from_rest, s.lift, {}), s.skin, positions);
+    elastic_->step(depenetration_->lift(s.posed_from_rest, s.depenetration, {}), s.skin, positions);
   }
-  const std::span<const Affine3d> posed = lift_->lift(frame.posed_from_rest, s.lift, positions);
+  const std::span<const Affine3d> posed =
+      depenetration_->lift(frame.posed_from_rest, s.depenetration, positions);
   elastic_->step(posed, s.skin, positions);
   std::copy(joints.begin(), joints.end(), s.last.begin());
   std::copy(posed.begin(), posed.end(), s.carried.begin());
   if (has_morphs_) elastic_->add_morphs(s.skin, frame.rest, positions);
-  filling_->fill(posed, has_morphs_ ? frame.rest : std::span<const Vec3f>(), s.skin.tracking.room, s.filling,
-                 positions);
+  volume_correction_->fill(posed, has_morphs_ ? frame.rest : std::span<const Vec3f>(), s.skin.tracking.room,
+                           s.volume_correction, positions);
   elastic_->untangle(s.skin, positions);
-  if (!frame.room.empty()) elastic_->leave_room(positions, s.skin, frame.room);
+  if (!frame.free_motion.empty()) elastic_->leave_room(positions, s.skin, frame.free_motion);
 }
 
 std::span<const TrackMark> ElasticLayer::marks(const LayerState& state) const {

@@ -27,7 +27,7 @@ constexpr std::size_t kVerticesPerTask = 8192;
 
 struct FleshState : LayerState {
   struct Spring {
-    SpringState way, turn;
+    SpringState offset, turn;
     Vec3d turned = Vec3d::Zero();  // all turns of the leader, one after the other
     Quatd last = Quatd::Identity();
   };
@@ -237,18 +237,18 @@ void FleshLayer::deform(const LayerFrame& frame, LayerState* state, std::span<Ve
     const Quatd rotation = rotation_of(carrier);
     // The rest is how it hangs at rest.
     const Vec3d pull = element.gravity * (kGravity - rotation * kGravity);
-    const bool was_started = spring.way.started;
-    element.spring.step(spring.way, centre, frame.seconds, pull, most,
+    const bool was_started = spring.offset.started;
+    element.spring.step(spring.offset, centre, frame.seconds, pull, most,
                         kLeap * element.flesh.thickness * scale);
     Vec3d turn = Vec3d::Zero();
     if (element.rotation > 0) {
-      if (was_started && spring.way.last_seconds > 0)
+      if (was_started && spring.offset.last_seconds > 0)
         spring.turned += rotation_vector(rotation * spring.last.conjugate());
       spring.last = rotation;
       element.spring.step(spring.turn, spring.turned, frame.seconds, Vec3d::Zero(), kLargestTurn, kLeap);
       turn = element.rotation * element.spring.shown(spring.turn, kLargestTurn);
     }
-    const Vec3d stretch = element.spring.shown(spring.way, most, element.strength);
+    const Vec3d stretch = element.spring.shown(spring.offset, most, element.strength);
     const std::span<const FleshVertex> vertices = element.flesh.vertices;
     parallel_blocks(vertices.size(), kVerticesPerTask, [&](std::size_t begin, std::size_t end) {
       move_flesh(vertices.subspan(begin, end - begin), stretch, turn, centre, positions);

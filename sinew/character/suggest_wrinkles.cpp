@@ -131,20 +131,20 @@ class WrinkleSuggester {
     const std::vector<std::uint32_t> place = place_round(peak);
     for (const std::uint32_t v : place) taken_[v] = 1;
     if (place.size() < kFewestVertices) return false;
-    // The middle and the way of the place, weighed by how much its skin is compressed.
+    // The middle and the direction of the place, weighed by how much its skin is compressed.
     Vec3d middle = Vec3d::Zero(), normal = Vec3d::Zero();
-    Mat3d ways = Mat3d::Zero();
+    Mat3d directions = Mat3d::Zero();
     double sum = 0;
     for (const std::uint32_t v : place) {
       const Compression& c = peaks_[v].compression;
       sum += c.amount;
       middle += c.amount * rest_.positions[v].cast<double>();
       normal += c.amount * normals_[v];
-      ways += c.amount * c.direction * c.direction.transpose();
+      directions += c.amount * c.direction * c.direction.transpose();
     }
     middle /= sum;
     const Vec3d z = normal.normalized();
-    Vec3d along = Eigen::SelfAdjointEigenSolver<Mat3d>(ways).eigenvectors().col(2);
+    Vec3d along = Eigen::SelfAdjointEigenSolver<Mat3d>(directions).eigenvectors().col(2);
     along = (along - along.dot(z) * z).normalized();
     if (!along.allFinite() || !z.allFinite()) return false;
     const Vec3d across = z.cross(along);

@@ -25,7 +25,7 @@ constexpr double kTolerance = 1e-9;
 constexpr double kHinge = 30 * std::numbers::pi / 180;
 // Near a border skin loses its freedom, within this share of the limb's radius.
 constexpr double kBorder = 0.5;
-constexpr int kRoomSweeps = 8;
+constexpr int kFreeMotionSweeps = 8;
 constexpr std::size_t kMostNotes = 5;
 constexpr std::size_t kVolumePerTask = 4096;
 
@@ -71,7 +71,7 @@ std::vector<float> away_from_borders(const Character& character, const LimbChart
   std::vector<std::uint32_t> border;
   for (const std::vector<std::uint32_t>& loop : closed.borders)
     border.insert(border.end(), loop.begin(), loop.end());
-  // Along edges: Dijkstra's way, from all of them at once.
+  // Along edges: by Dijkstra, from all of them at once.
   std::vector<std::vector<std::uint32_t>> around(rest.size());
   for (const Triangle& f : character.triangles())
     for (int k = 0; k < 3; ++k)
@@ -140,16 +140,17 @@ std::vector<float> painted_freedom(const Character& character, const std::string
 
 struct VolumeLayer::State : LayerState {
   std::size_t bytes() const override {
-    return scratch.bytes() + held_bytes(anchors, frames, shares, wanted, determinants, scales, room, next_room);
+    return scratch.bytes() + held_bytes(anchors, frames, shares, target_volumes, determinants, scales,
+                                        free_motion, next_free_motion);
   }
 
   VolumeScratch scratch;
   std::vector<Vec3d> anchors;
   std::vector<VolumeFrame> frames;
   std::vector<VolumeShares> shares;
-  std::vector<double> wanted;
+  std::vector<double> target_volumes;
   std::vector<double> determinants, scales;  // per binding
-  std::vector<float> room, next_room;
+  std::vector<float> free_motion, next_free_motion;
 };
 
 VolumeLayer::VolumeLayer(const Character& character, const VolumeLayerOptions& options)
@@ -187,7 +188,7 @@ VolumeLayer::VolumeLayer(const Character& character, const VolumeLayerOptions& o
     }
     shares_.push_back(choice->shares(where));
     strengths_.push_back(choice->strength);
-    limits_.push_back(choice->most * chart.radius(b));
+    limits_.push_back(choice->max_displacement * chart.radius(b));
     const FreedomRule rule = choice->rule(where);
     hinge.bone = choice->bone();
     parents[b] = hinge.parent;
@@ -279,36 +280,40 @@ std::unique_ptr<LayerState> VolumeLayer::make_state() const {
   state->anchors = rest_anchors_;
   state->frames.resize(hinges_.size());
   state->shares = shares_;
-  state->wanted.resize(keeper_->cells().cells().size());
+  state->target_volumes.resize(keeper_->cells().cells().size());
   state->determinants.resize(hinges_.size());
   state->scales.resize(hinges_.size());
-  if (respect_contact_) state->room.resize(rings_.size()), state->next_room.resize(rings_.size());
+  if (respect_contact_)
+    state->free_motion.resize(rings_.size()), state->next_free_motion.resize(rings_.size());
   return state;
 }
 
-std::span<const float> VolumeLayer::find_room(const LayerFrame& frame, State& state) const {
-  if (!respect_contact_ || frame.room.empty()) return {};
-  std::copy(frame.room.begin(), frame.room.end(), state.room.begin());
-  if (std::all_of(state.room.begin(), state.room.end(), [](float room) { return room == 1; })) return {};
-  for (int sweep = 0; sweep < kRoomSweeps; ++sweep) {
-    parallel_blocks(state.room.size(), kVolumePerTask, [&](std::size_t begin, std::size_t end) {
+std::span<const float> VolumeLayer::find_free_motion(const LayerFrame& frame, State& state) const {
+  if (!respect_contact_ || frame.free_motion.empty()) return {};
+  std::copy(frame.free_motion.begin(), frame.free_motion.end(), state.free_motion.begin());
+  if (std::all_of(state.free_motion.begin(), state.free_motion.end(),
+                  [](float free_motion) { return free_motion == 1; }))
+    return {};
+  for (int sweep = 0; sweep < kFreeMotionSweeps; ++sweep) {
+    parallel_blocks(state.free_motion.size(), kVolumePerTask, [&](std::size_t begin, std::size_t end) {
       for (std::size_t v = begin; v < end; ++v) {
         float sum = 0;
-        for (const std::uint32_t n : rings_[v]) sum += state.room[n];
+        for (const std::uint32_t n : rings_[v]) sum += state.free_motion[n];
         const auto count = static_cast<float>(rings_[v].size());
-        state.next_room[v] = count > 0 ? std::min(state.room[v], sum / count) : state.room[v];
+        state.next_free_motion[v] =
+            count > 0 ? std::min(state.free_motion[v], sum / count) : state.free_motion[v];
       }
     });
-    std::swap(state.room, state.next_room);
+    std::swap(state.free_motion, state.next_free_motion);
   }
-  return state.room;
+  return state.free_motion;
 }
 
-void VolumeLayer::find_wanted(const LayerFrame& frame, State& state) const {
+void VolumeLayer::find_target_volumes(const LayerFrame& frame, State& state) const {
   if (has_morphs_)
-    keeper_->measure(frame.rest, rest_anchors_, state.scratch, state.wanted);
+    keeper_->measure(frame.rest, rest_anchors_, state.scratch, state.target_volumes);
   else
-    std::copy(keeper_->rest_volumes().begin(), keeper_->rest_volumes().end(), state.wanted.begin());
+    std::copy(keeper_->rest_volumes().begin(), keeper_->rest_volumes().end(), state.target_volumes.begin());
   // Joints that are scaled hold as much more: a cell as its own joint says, and what other joints hold of it
   // as they do.
   bool scaled = false;
@@ -319,9 +324,10 @@ void VolumeLayer::find_wanted(const LayerFrame& frame, State& state) const {
   }
   if (!scaled) return;
   const std::span<const VolumeCells::Cell> cells = keeper_->cells().cells();
-  for (std::size_t c = 0; c < cells.size(); ++c) state.wanted[c] *= state.determinants[cells[c].anchor];
+  for (std::size_t c = 0; c < cells.size(); ++c)
+    state.target_volumes[c] *= state.determinants[cells[c].anchor];
   for (const Holding& holding : holdings_)
-    state.wanted[holding.cell] +=
+    state.target_volumes[holding.cell] +=
         (state.determinants[holding.binding] - state.determinants[cells[holding.cell].anchor]) *
         holding.volume;
 }
@@ -368,14 +374,14 @@ void VolumeLayer::find_frame(std::size_t binding, const LayerFrame& frame, State
 void VolumeLayer::deform(const LayerFrame& frame, LayerState* state, std::span<Vec3f> positions) const {
   if (!keeper_->can_act()) return;
   auto& s = *static_cast<State*>(state);
-  find_wanted(frame, s);
+  find_target_volumes(frame, s);
   for (std::size_t b = 0; b < hinges_.size(); ++b) {
     if (!needed_[b]) continue;
     s.anchors[b] = frame.posed_from_rest[b] * rest_anchors_[b];
     find_frame(b, frame, s);
   }
-  keeper_->keep({s.anchors, s.frames, s.shares, strengths_, s.wanted, find_room(frame, s), s.scales, limits_,
-                 kTolerance},
+  keeper_->keep({s.anchors, s.frames, s.shares, strengths_, s.target_volumes, find_free_motion(frame, s),
+                 s.scales, limits_, kTolerance},
                 s.scratch, positions);
 }
 

@@ -23,7 +23,7 @@ struct Response {
 Response response(double omega, double zeta, double t) {
   const double decay = zeta * omega;
   const double inside = 1 - zeta * zeta;
-  double even, odd;  // e^{−ζωt} cos(ω_d t) and e^{−ζωt} sin(ω_d t) / ω_d, or their hyperbolic kin
+  double even, odd;  // e^{−ζωt} cos(ω_d t) and e^{−ζωt} sin(ω_d t) / ω_d, or their hyperbolic counterparts
   if (std::abs(inside) < 1e-9) {
     even = std::exp(-decay * t);
     odd = t * even;
@@ -88,7 +88,7 @@ void DampedSpring::step(SpringState& state, const Vec3d& leader, double seconds,
   const Vec3d jerk = 3 * (now - before) / (seconds + last + earlier);
   const Vec3d start = mean - now * (seconds / 2) - jerk * (last * seconds / 6);
   const Vec3d end = mean + now * (seconds / 2) + jerk * ((last + seconds) * seconds / 6);
-  const Vec3d acceleration = now + jerk * ((last - seconds) / 3);  // at the start of this way
+  const Vec3d acceleration = now + jerk * ((last - seconds) / 3);  // at the start of this frame
   // ü + 2ζω u̇ + ω² u = force − acceleration − jerk · t has the solution middle + drift · t.
   const double stiffness = omega_ * omega_;
   const Vec3d drift = -jerk / stiffness;

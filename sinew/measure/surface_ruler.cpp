@@ -44,7 +44,7 @@ std::vector<std::uint8_t> vertices_near(std::span<const Hinge> hinges, const Joi
 /// least.
 void spread_over(std::span<const Vec3f> positions, const OneRings& rings, std::span<const double> limb_radius,
                  double radii, std::span<const std::uint32_t> from, std::vector<std::uint8_t>& marks) {
-  // What is left of the way at each vertex: the longest counts.
+  // What is left of the distance at each vertex: the longest counts.
   std::vector<double> left(positions.size(), 0);
   std::priority_queue<std::pair<double, std::uint32_t>> next;
   for (const std::uint32_t v : from) {
@@ -54,12 +54,12 @@ void spread_over(std::span<const Vec3f> positions, const OneRings& rings, std::s
     next.emplace(left[v], v);
   }
   while (!next.empty()) {
-    const auto [way, v] = next.top();
+    const auto [remaining, v] = next.top();
     next.pop();
-    if (way < left[v]) continue;
+    if (remaining < left[v]) continue;
     marks[v] = 1;
     for (const std::uint32_t n : rings[v]) {
-      const double there = way - static_cast<double>((positions[n] - positions[v]).norm());
+      const double there = remaining - static_cast<double>((positions[n] - positions[v]).norm());
       if (there > left[n]) left[n] = there, next.emplace(there, n);
     }
   }

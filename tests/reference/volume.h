@@ -27,7 +27,7 @@ std::vector<double> vertex_areas(std::span<const Vec3d> points, std::span<const 
 /// does not keep goes to all axes in proportion to S_a. Without S, nothing moves.
 void restore_volume(std::span<const Triangle> triangles, std::span<const double> rest_area,
                     std::span<const VolumePatch::Vertex> vertices, double loss, const VolumeFrame& frame,
-                    const VolumeShares& shares, std::span<const float> room, std::span<Vec3d> points);
+                    const VolumeShares& shares, std::span<const float> free_motion, std::span<Vec3d> points);
 
 /// The volume of one part's cell.
 struct CellVolume {
