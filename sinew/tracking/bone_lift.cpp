@@ -5,10 +5,10 @@
 #include <cmath>
 
 #include <fmt/format.h>
-#include <Eigen/SVD>
 
 #include <sinew/core/error.h>
 #include <sinew/core/parallel.h>
+#include <sinew/core/polar.h>
 #include <sinew/core/rotation.h>
 #include <sinew/core/smooth_step.h>
 #include <sinew/tracking/longest_mean.h>
@@ -37,15 +37,6 @@ constexpr float kNoLength = 1e-9f;
 Mat3d turn_between(const Vec3d& from, const Vec3d& to) {
   if (!(from.norm() > kNoLength) || !(to.norm() > kNoLength)) return Mat3d::Identity();
   return shortest_turn(from.normalized(), to.normalized()).toRotationMatrix();
-}
-
-/// The rotation nearest to a matrix; never a mirrored one.
-Mat3d nearest_rotation(const Mat3d& matrix) {
-  if (!matrix.allFinite()) return Mat3d::Identity();
-  const Eigen::JacobiSVD<Mat3d> svd(matrix, Eigen::ComputeFullU | Eigen::ComputeFullV);
-  Mat3d u = svd.matrixU();
-  if ((u * svd.matrixV().transpose()).determinant() < 0) u.col(2) = -u.col(2);
-  return u * svd.matrixV().transpose();
 }
 
 /// A rotation by no more than `angle`.
