@@ -35,7 +35,7 @@ double softest_distance(const LimbChart& chart, std::span<const JointPlace> arou
 double beside(const LimbChart& chart, const LimbPlace& place, const FreedomRule& rule) {
   if (rule.side.squaredNorm() == 0) return 1;
   const LimbBone& bone = chart.bones()[place.bone];
-  const Vec3d axis = (bone.to - bone.from).normalized();
+  const Vec3d axis = (bone.tail - bone.head).normalized();
   const Vec3d side = rule.side - axis.dot(rule.side) * axis;
   const Vec3d out = place.outwards - axis.dot(place.outwards) * axis;
   if (side.norm() < 1e-6 * rule.side.norm() || out.squaredNorm() == 0) return 0;
@@ -53,7 +53,7 @@ double within(std::span<const FreedomRule::Ball> region, const Vec3d& at) {
 }
 
 /// Means over rings, as often as it takes to reach about so far: where skin of one bone meets that of another
-/// the way along them jumps. Vertices stay ascending; those that something has come to are added.
+/// the place along them jumps. Vertices stay ascending; those that something has come to are added.
 void even_out(std::vector<VolumePatch::Vertex>& free, const OneRings& rings, std::span<const Vec3f> rest,
               double reach) {
   double edges = 0;
