@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <sinew/character/base_layer.h>
+#include <sinew/character/rest_joints.h>
 #include <sinew/core/error.h>
 #include <sinew/scene/normal_slots.h>
 #include <sinew/scene/refine_mesh.h>
@@ -289,6 +290,14 @@ void Character::set_normal_signs(const Scene& scene, const NormalSolver& solver)
       if (normals[mesh.slot_group[s]].dot(file_normal) < 0) meshes_[m].slot_sign[s] = -1.0f;
     }
   }
+}
+
+Character::Character() = default;
+Character::~Character() = default;
+
+const RestJoints& Character::rest_joints() const {
+  std::call_once(rest_joints_once_, [this] { rest_joints_ = std::make_unique<const RestJoints>(*this); });
+  return *rest_joints_;
 }
 
 bool Character::is_painted(std::string_view attribute, std::size_t mesh) const {

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include <sinew/character/character.h>
-#include <sinew/character/stretch_twist_layer.h>
+#include <sinew/character/rest_joints.h>
 #include <sinew/core/error.h>
 #include <sinew/core/text.h>
 
@@ -324,7 +324,7 @@ std::unique_ptr<LayerOptions> make_curve_options() {
 
 std::unique_ptr<const Layer> make_curve_layer(const LayerOptions& options, const Character& character) {
   const auto& settings = dynamic_cast<const CurveOptions&>(options);
-  const RestJoints joints(character);
+  const RestJoints& joints = character.rest_joints();
   const std::vector<std::vector<int>> chains = settings.chains.empty()
                                                    ? find_chains(character, joints.bones())
                                                    : named_chains(settings, character, joints.bones());
@@ -332,7 +332,7 @@ std::unique_ptr<const Layer> make_curve_layer(const LayerOptions& options, const
 }
 
 std::vector<std::vector<int>> find_chains(const Character& character) {
-  return find_chains(character, RestJoints(character).bones());
+  return find_chains(character, character.rest_joints().bones());
 }
 
 }  // namespace sinew

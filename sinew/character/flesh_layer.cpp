@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include <sinew/character/stretch_twist_layer.h>
+#include <sinew/character/rest_joints.h>
 #include <sinew/character/suggest_flesh.h>
 #include <sinew/core/error.h>
 #include <sinew/core/parallel.h>
@@ -41,7 +41,7 @@ class ElementMaker {
   ElementMaker(const Character& character, const FleshChoice& choice, std::string where)
       : character_(character),
         skeleton_(character.skeleton()),
-        joints_(character),
+        joints_(character.rest_joints()),
         choice_(choice),
         where_(std::move(where)),
         painted_(choice.attribute.empty() ? std::span<const float>() : character.painted(choice.attribute)) {
@@ -81,11 +81,11 @@ class ElementMaker {
     element.strength = choice_.strength;
     element.rotation = choice_.rotation;
     FleshBone bone;
-    bone.from = joints_.place(binding);
+    bone.head = joints_.place(binding);
     std::vector<int> ends;
-    bone.to = far_end(binding, joint, ends);
+    bone.tail = far_end(binding, joint, ends);
     bone.attenuation = static_cast<FleshAttenuation>(choice_.attenuation);
-    element.centre = (bone.from + bone.to) / 2;
+    element.centre = (bone.head + bone.tail) / 2;
     const std::vector<FleshVertex> candidates = find_candidates(joint, ends);
     // Thickness is a share of the flesh's, which is known without it.
     bone.thickness = choice_.thickness * find_flesh(character_.rest(), candidates, bone).thickness;
@@ -159,7 +159,7 @@ class ElementMaker {
 
   const Character& character_;
   const Skeleton& skeleton_;
-  RestJoints joints_;
+  const RestJoints& joints_;
   const FleshChoice& choice_;
   std::string where_;
   std::span<const float> painted_;

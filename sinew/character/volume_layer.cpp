@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include <sinew/character/stretch_twist_layer.h>
+#include <sinew/character/rest_joints.h>
 #include <sinew/core/error.h>
 #include <sinew/core/parallel.h>
 #include <sinew/core/pattern.h>
@@ -39,8 +39,8 @@ LimbChart make_chart(const Character& character, const RestJoints& joints) {
     if (joint < 0 || joints.is_solid(b) || !joints.place(b).allFinite()) continue;
     for (const Bone& bone : joints.bones_of(joint)) {
       LimbBone limb{b, -1, joints.place(b), joints.tail(b, bone)};
-      if (!limb.to.allFinite()) continue;
-      if (bone.child >= 0) limb.tail = joints.binding_beside(b, bone.child);
+      if (!limb.tail.allFinite()) continue;
+      if (bone.child >= 0) limb.tail_anchor = joints.binding_beside(b, bone.child);
       bones_of[b].push_back(static_cast<std::uint32_t>(bones.size()));
       bones.push_back(limb);
     }
@@ -50,13 +50,13 @@ LimbChart make_chart(const Character& character, const RestJoints& joints) {
     const Vec3d at = character.rest()[v].cast<double>();
     double nearest = std::numeric_limits<double>::infinity();
     for (const std::uint32_t b : bones_of[character.skin_weights().row_joints(v)[0]]) {
-      const Vec3d along = bones[b].to - bones[b].from;
-      const Vec3d point = nearest_on_segment(bones[b].from, bones[b].to, at);
+      const Vec3d along = bones[b].tail - bones[b].head;
+      const Vec3d point = nearest_on_segment(bones[b].head, bones[b].tail, at);
       const double distance = (at - point).norm();
       if (!(distance < nearest)) continue;
       nearest = distance;
       const double length2 = along.squaredNorm();
-      places[v] = {b, length2 > 0 ? (point - bones[b].from).dot(along) / length2 : 0, at - point};
+      places[v] = {b, length2 > 0 ? (point - bones[b].head).dot(along) / length2 : 0, at - point};
     }
   }
   return {character.bindings().size(), std::move(bones), std::move(places)};
@@ -156,7 +156,7 @@ struct VolumeLayer::State : LayerState {
 VolumeLayer::VolumeLayer(const Character& character, const VolumeLayerOptions& options)
     : has_morphs_(character.morph_weight_count() > 0), respect_contact_(options.respect_contact) {
   const std::span<const Binding> bindings = character.bindings();
-  const RestJoints joints(character);
+  const RestJoints& joints = character.rest_joints();
   const LimbChart chart = make_chart(character, joints);
   std::vector<std::uint32_t> anchor_of_vertex;
   for (std::size_t v = 0; v < character.rest().size(); ++v)
@@ -171,7 +171,7 @@ VolumeLayer::VolumeLayer(const Character& character, const VolumeLayerOptions& o
     rest_anchors_.push_back(joints.place(b).allFinite() ? joints.place(b) : Vec3d(Vec3d::Zero()));
   std::vector<bool> used(options.joints.size(), false);
   for (std::uint32_t b = 0; b < bindings.size(); ++b) {
-    Hinge& hinge = hinges_.emplace_back();
+    JointAxes& axes = joint_axes_.emplace_back();
     joint_of_binding_.push_back(bindings[b].joint);
     const VolumeChoice* choice = &options.choice;
     std::string where = "volume";
@@ -182,24 +182,24 @@ VolumeLayer::VolumeLayer(const Character& character, const VolumeLayerOptions& o
           choice = &options.joints[i].choice, where = fmt::format("volume: joints: {}", i);
           used[i] = true;
         }
-      for (int above = joint->parent; above >= 0 && hinge.parent < 0;
+      for (int above = joint->parent; above >= 0 && axes.parent < 0;
            above = character.skeleton().joints[static_cast<std::size_t>(above)].parent)
-        hinge.parent = joints.binding_beside(b, above);
+        axes.parent = joints.binding_beside(b, above);
     }
     shares_.push_back(choice->shares(where));
     strengths_.push_back(choice->strength);
     limits_.push_back(choice->max_displacement * chart.radius(b));
     const FreedomRule rule = choice->rule(where);
-    hinge.bone = choice->bone();
-    parents[b] = hinge.parent;
-    if (hinge.parent >= 0)
-      hinge.before = rest_anchors_[b] - rest_anchors_[static_cast<std::size_t>(hinge.parent)];
+    axes.bone = choice->bone();
+    parents[b] = axes.parent;
+    if (axes.parent >= 0)
+      axes.before = rest_anchors_[b] - rest_anchors_[static_cast<std::size_t>(axes.parent)];
     for (const LimbBone& bone : chart.bones())
-      if (bone.head == b && (bone.to - bone.from).norm() > hinge.behind.norm())
-        hinge.behind = bone.to - bone.from;
-    hinge.before.stableNormalize(), hinge.behind.stableNormalize();
-    const Vec3d& bone = hinge.behind.squaredNorm() > 0 ? hinge.behind : hinge.before;
-    if (bone.squaredNorm() > 0) hinge.across = bone.unitOrthogonal();
+      if (bone.head_anchor == b && (bone.tail - bone.head).norm() > axes.behind.norm())
+        axes.behind = bone.tail - bone.head;
+    axes.before.stableNormalize(), axes.behind.stableNormalize();
+    const Vec3d& bone = axes.behind.squaredNorm() > 0 ? axes.behind : axes.before;
+    if (bone.squaredNorm() > 0) axes.across = bone.unitOrthogonal();
 
     freedoms_[b] = find_freedom(chart, character.rest(), b, rule, &rings_);
     std::vector<float> weight;
@@ -278,11 +278,11 @@ std::unique_ptr<LayerState> VolumeLayer::make_state() const {
   auto state = std::make_unique<State>();
   state->scratch = keeper_->make_scratch();
   state->anchors = rest_anchors_;
-  state->frames.resize(hinges_.size());
+  state->frames.resize(joint_axes_.size());
   state->shares = shares_;
   state->target_volumes.resize(keeper_->cells().cells().size());
-  state->determinants.resize(hinges_.size());
-  state->scales.resize(hinges_.size());
+  state->determinants.resize(joint_axes_.size());
+  state->scales.resize(joint_axes_.size());
   if (respect_contact_)
     state->free_motion.resize(rings_.size()), state->next_free_motion.resize(rings_.size());
   return state;
@@ -317,7 +317,7 @@ void VolumeLayer::find_target_volumes(const LayerFrame& frame, State& state) con
   // Joints that are scaled hold as much more: a cell as its own joint says, and what other joints hold of it
   // as they do.
   bool scaled = false;
-  for (std::size_t b = 0; b < hinges_.size(); ++b) {
+  for (std::size_t b = 0; b < joint_axes_.size(); ++b) {
     state.determinants[b] = frame.posed_from_rest[b].linear().determinant();
     state.scales[b] = std::cbrt(std::abs(state.determinants[b]));
     scaled |= std::abs(state.determinants[b] - 1) > 1e-5;
@@ -333,16 +333,15 @@ void VolumeLayer::find_target_volumes(const LayerFrame& frame, State& state) con
 }
 
 void VolumeLayer::find_frame(std::size_t binding, const LayerFrame& frame, State& state) const {
-  const Hinge& hinge = hinges_[binding];
+  const JointAxes& axes = joint_axes_[binding];
   const Affine3d& behind = frame.posed_from_rest[binding];
   VolumeFrame& result = state.frames[binding];
   result.origin = state.anchors[binding];
-  const bool has_parent = hinge.parent >= 0;
-  const Affine3d& before =
-      has_parent ? frame.posed_from_rest[static_cast<std::size_t>(hinge.parent)] : behind;
-  const Vec3d first = (before.linear() * hinge.before).stableNormalized();
-  const Vec3d second = (behind.linear() * hinge.behind).stableNormalized();
-  Vec3d along = (1 - hinge.bone) * first + hinge.bone * second;
+  const bool has_parent = axes.parent >= 0;
+  const Affine3d& before = has_parent ? frame.posed_from_rest[static_cast<std::size_t>(axes.parent)] : behind;
+  const Vec3d first = (before.linear() * axes.before).stableNormalized();
+  const Vec3d second = (behind.linear() * axes.behind).stableNormalized();
+  Vec3d along = (1 - axes.bone) * first + axes.bone * second;
   Quatd turn = has_parent ? rotation_of(behind) * rotation_of(before).conjugate() : Quatd::Identity();
   if (turn.w() < 0) turn.coeffs() = -turn.coeffs();
   // Folded flat, where the middle of both bones is across them; or one of the two is not there.
@@ -355,7 +354,7 @@ void VolumeLayer::find_frame(std::size_t binding, const LayerFrame& frame, State
   // is a line without a direction: between the two go the doubled angles.
   const Vec3d axis = turn.vec() - along.dot(turn.vec()) * along;
   const double known = smooth_step(0.0, kHinge, 2 * std::asin(std::min(1.0, axis.norm())));
-  Vec3d usual = behind.linear() * hinge.across;
+  Vec3d usual = behind.linear() * axes.across;
   usual -= along.dot(usual) * along;
   usual = usual.norm() > 1e-6 * behind.linear().norm() ? usual.normalized() : along.unitOrthogonal();
   const Vec3d beside = along.cross(usual);
@@ -375,7 +374,7 @@ void VolumeLayer::deform(const LayerFrame& frame, LayerState* state, std::span<V
   if (!keeper_->can_act()) return;
   auto& s = *static_cast<State*>(state);
   find_target_volumes(frame, s);
-  for (std::size_t b = 0; b < hinges_.size(); ++b) {
+  for (std::size_t b = 0; b < joint_axes_.size(); ++b) {
     if (!needed_[b]) continue;
     s.anchors[b] = frame.posed_from_rest[b] * rest_anchors_[b];
     find_frame(b, frame, s);

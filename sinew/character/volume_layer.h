@@ -77,8 +77,8 @@ class VolumeLayer : public Layer {
   std::span<const Vec3d> rest_anchors() const { return rest_anchors_; }
 
  private:
-  /// Of a binding's joint.
-  struct Hinge {
+  /// Along which axes a joint restores its volume: of a binding's joint.
+  struct JointAxes {
     int parent = -1;                                       // binding
     Vec3d before = Vec3d::Zero(), behind = Vec3d::Zero();  // directions of its bones at rest; zero: none
     Vec3d across = Vec3d::UnitX();                         // some direction across them
@@ -100,7 +100,7 @@ class VolumeLayer : public Layer {
 
   std::unique_ptr<const VolumeKeeper> keeper_;
   std::vector<Vec3d> rest_anchors_;
-  std::vector<Hinge> hinges_;
+  std::vector<JointAxes> joint_axes_;
   std::vector<std::uint8_t> needed_;  // per binding, whether it has cells
   std::vector<VolumeShares> shares_;
   std::vector<double> strengths_;
