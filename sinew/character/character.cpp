@@ -82,13 +82,17 @@ std::shared_ptr<Character> Character::make_bare(const Scene& scene, const Recipe
   character->skeleton_ = scene.skeleton;
   character->rest_pose_ = sinew::rest_pose(scene);
   character->morph_weight_count_ = scene.morph_weight_count();
+  SkinWeights weights;
   std::vector<Triangle> corner_groups;
   std::size_t group_count = 0;
   for (std::size_t m = 0; m < scene.meshes.size(); ++m)
-    character->add_mesh(scene, m, recipe, file.meshes[m].surface.positions.size(), corner_groups,
+    character->add_mesh(scene, m, recipe, file.meshes[m].surface.positions.size(), weights, corner_groups,
                         group_count);
   for (auto& [name, values] : character->painted_) values.resize(character->rest_.size(), 0);
-  character->packed_weights_ = std::make_shared<const PackedWeights>(character->skin_weights_);
+  for (std::vector<std::uint32_t>* numbers : {&weights.starts, &weights.joints}) numbers->shrink_to_fit();
+  weights.values.shrink_to_fit();
+  character->packed_weights_ = std::make_shared<const PackedWeights>(weights);
+  character->skin_weights_ = SharedWeights(std::move(weights));
   auto solver = std::make_unique<const NormalSolver>(character->triangles_, corner_groups, group_count);
   character->set_normal_signs(scene, *solver);
   if (recipe.normals) character->normal_solver_ = std::move(solver);
@@ -176,8 +180,8 @@ std::uint32_t Character::bind_skin(const Scene& scene, int number) {
 }
 
 void Character::add_mesh(const Scene& scene, std::size_t mesh_index, const Recipe& recipe,
-                         std::size_t file_vertices, std::vector<Triangle>& corner_groups,
-                         std::size_t& group_count) {
+                         std::size_t file_vertices, SkinWeights& weights,
+                         std::vector<Triangle>& corner_groups, std::size_t& group_count) {
   const SceneMesh& source = scene.meshes[mesh_index];
   CharacterMesh mesh;
   mesh.name = source.name;
@@ -249,7 +253,7 @@ void Character::add_mesh(const Scene& scene, std::size_t mesh_index, const Recip
       row = {{fallback_binding, 1.0f}};
       if (mesh.skinned) ++unweighted;
     }
-    append_row(skin_weights_, row, static_cast<std::size_t>(recipe.influences), repairs);
+    append_row(weights, row, static_cast<std::size_t>(recipe.influences), repairs);
   }
   if (unweighted > 0)
     warnings_.push_back(
@@ -261,7 +265,7 @@ void Character::add_mesh(const Scene& scene, std::size_t mesh_index, const Recip
   mesh.slot_sign.assign(mesh.slot_group.size(), 1.0f);
   for (const std::uint32_t vertex : slots.slot_vertex) {
     const std::size_t welded = mesh.first_vertex + mesh.weld.welded_of_vertex[vertex];
-    mesh.slot_binding.push_back(skin_weights_.row_joints(welded)[0]);
+    mesh.slot_binding.push_back(weights.row_joints(welded)[0]);
   }
   const WeldedTriangles welded = weld_triangles(mesh.weld, source.surface.triangles);
   for (std::size_t t = 0; t < welded.triangles.size(); ++t) {

@@ -75,7 +75,9 @@ class Character {
   std::span<const Vec3f> rest() const { return rest_; }
   std::span<const Triangle> triangles() const { return triangles_; }
   /// One row per welded vertex, none empty; joints are numbers of bindings.
-  const SkinWeights& skin_weights() const { return skin_weights_; }
+  const SkinWeights& skin_weights() const { return *skin_weights_; }
+  /// The same, for layers and others that keep them.
+  const SharedWeights& shared_skin_weights() const { return skin_weights_; }
   std::shared_ptr<const PackedWeights> weights() const { return packed_weights_; }
   /// Where the bind matrices put the joints, and their bones; made when first asked for, by any thread.
   const RestJoints& rest_joints() const;
@@ -107,7 +109,7 @@ class Character {
                                                    std::size_t& first_layer,
                                                    std::vector<RefinementStencils>& stencils) const;
   void add_mesh(const Scene& scene, std::size_t mesh_index, const Recipe& recipe, std::size_t file_vertices,
-                std::vector<Triangle>& corner_groups, std::size_t& group_count);
+                SkinWeights& weights, std::vector<Triangle>& corner_groups, std::size_t& group_count);
   void set_normal_signs(const Scene& scene, const NormalSolver& solver);
   std::uint32_t bind_skin(const Scene& scene, int skin);
 
@@ -118,7 +120,7 @@ class Character {
   std::vector<CharacterMesh> meshes_;
   std::vector<Vec3f> rest_;
   std::vector<Triangle> triangles_;
-  SkinWeights skin_weights_;
+  SharedWeights skin_weights_;
   std::map<std::string, std::vector<float>, std::less<>> painted_;
   std::map<std::string, std::vector<std::size_t>, std::less<>> painted_meshes_;
   std::shared_ptr<const PackedWeights> packed_weights_;

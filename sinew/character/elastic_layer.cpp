@@ -74,9 +74,9 @@ ElasticLayer::ElasticLayer(const Character& character, const ElasticLayerOptions
                                               options.tracking, options.elastic, rigidity);
   depenetration_ =
       std::make_unique<BoneLift>(MeshView{character.rest(), character.triangles()}, fields.own, fields.set,
-                                 character.skin_weights(), bindings_.size(), options.depenetration);
+                                 character.shared_skin_weights(), bindings_.size(), options.depenetration);
   volume_correction_ = std::make_unique<JointFilling>(MeshView{character.rest(), character.triangles()},
-                                                      character.skin_weights(), find_hinges(character),
+                                                      character.shared_skin_weights(), find_hinges(character),
                                                       options.volume_correction);
 }
 

@@ -31,9 +31,9 @@ ImplicitLayer::ImplicitLayer(const Character& character, const ImplicitOptions& 
                                            fields.set, character.skin_weights(), identity, options.tracking);
   depenetration_ =
       std::make_unique<BoneLift>(MeshView{character.rest(), character.triangles()}, fields.own, fields.set,
-                                 character.skin_weights(), identity.size(), options.depenetration);
+                                 character.shared_skin_weights(), identity.size(), options.depenetration);
   volume_correction_ = std::make_unique<JointFilling>(MeshView{character.rest(), character.triangles()},
-                                                      character.skin_weights(), find_hinges(character),
+                                                      character.shared_skin_weights(), find_hinges(character),
                                                       options.volume_correction);
   has_morphs_ = character.morph_weight_count() > 0;
 }
