@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <string_view>
 
 #include <sinew/core/error.h>
-#include <sinew/core/text.h>
+#include <sinew/skeleton/joint_names.h>
 
 namespace sinew {
 
@@ -20,36 +19,21 @@ constexpr std::size_t kMostUnnamed = 6;
 // Of the flesh's thickness: more makes creases at the ends of the bone.
 constexpr double kLimit = 0.35;
 
-/// A kind of flesh, and words that joints which carry it have in their names.
 struct Kind {
+  FleshPart part;
   std::string_view name;
-  std::array<std::string_view, 5> words;
   double frequency, damping, thickness;
 };
 
 // Heavier flesh swings more slowly; calves and arms are mostly muscle.
 constexpr std::array<Kind, 6> kFleshKinds{{
-    {"thigh", {"thigh", "upleg", "upperleg", "femur", ""}, 4, 0.3, 0.4},
-    {"calf", {"calf", "shin", "lowerleg", "crus", ""}, 5, 0.4, 0.4},
-    {"upper arm", {"upperarm", "uparm", "leftarm", "rightarm", "humerus"}, 4.5, 0.35, 0.4},
-    {"breast", {"breast", "boob", "bust", "", ""}, 3, 0.2, 0.2},
-    {"cheek", {"cheek", "", "", "", ""}, 5, 0.3, 0.3},
-    {"buttock", {"butt", "glute", "", "", ""}, 3.5, 0.25, 0.2},
+    {FleshPart::thigh, "thigh", 4, 0.3, 0.4},
+    {FleshPart::calf, "calf", 5, 0.4, 0.4},
+    {FleshPart::upper_arm, "upper arm", 4.5, 0.35, 0.4},
+    {FleshPart::breast, "breast", 3, 0.2, 0.2},
+    {FleshPart::cheek, "cheek", 5, 0.3, 0.3},
+    {FleshPart::buttock, "buttock", 3.5, 0.25, 0.2},
 }};
-
-/// Small letters alone: "Left_UpLeg.001" is "leftupleg".
-std::string letters_of(std::string_view name) {
-  std::string letters;
-  for (const char c : name)
-    if (std::isalpha(static_cast<unsigned char>(c))) letters += lower_case(c);
-  return letters;
-}
-
-bool has_any(const std::string& letters, std::span<const std::string_view> words) {
-  return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
-    return !word.empty() && letters.find(word) != std::string::npos;
-  });
-}
 
 class FleshSuggester {
  public:
@@ -67,9 +51,9 @@ class FleshSuggester {
 
   std::vector<FleshChoice> suggest() {
     for (std::size_t j = 0; j < skeleton_.size(); ++j) {
-      const std::string letters = letters_of(skeleton_.joints[j].name);
+      const FleshPart part = flesh_part_of(skeleton_.joints[j].name);
       for (const Kind& kind : kFleshKinds)
-        if (has_any(letters, kind.words)) {
+        if (kind.part == part) {
           FleshChoice choice;
           choice.name = kind.name;
           choice.joint = skeleton_.joints[j].name;
@@ -112,13 +96,11 @@ class FleshSuggester {
 
   /// From the hips to the topmost joint of the trunk before neck and limbs.
   void suggest_belly() {
-    constexpr std::array<std::string_view, 3> kHips{"hips", "pelvis", "hip"};
-    constexpr std::array<std::string_view, 4> kTrunk{"spine", "chest", "waist", "abdomen"};
     for (std::size_t j = 0; j < skeleton_.size(); ++j) {
-      if (!has_skin_[j] || !has_any(letters_of(skeleton_.joints[j].name), kHips)) continue;
+      if (!has_skin_[j] || !is_hip_name(skeleton_.joints[j].name)) continue;
       std::size_t top = j;
       for (std::size_t k = j + 1; k < skeleton_.size(); ++k)
-        if (has_skin_[k] && below(k, top) && has_any(letters_of(skeleton_.joints[k].name), kTrunk)) top = k;
+        if (has_skin_[k] && below(k, top) && is_trunk_name(skeleton_.joints[k].name)) top = k;
       if (top == j) continue;
       FleshChoice choice;
       choice.name = "belly";
@@ -130,12 +112,11 @@ class FleshSuggester {
   }
 
   void suggest_tail() {
-    constexpr std::array<std::string_view, 1> kTail{"tail"};
     for (std::size_t j = 0; j < skeleton_.size(); ++j) {
-      if (!has_any(letters_of(skeleton_.joints[j].name), kTail)) continue;
+      if (!is_tail_name(skeleton_.joints[j].name)) continue;
       std::size_t last = j;
       for (std::size_t k = j + 1; k < skeleton_.size(); ++k)
-        if (below(k, last) && has_any(letters_of(skeleton_.joints[k].name), kTail)) last = k;
+        if (below(k, last) && is_tail_name(skeleton_.joints[k].name)) last = k;
       FleshChoice choice;
       choice.name = "tail";
       choice.joint = skeleton_.joints[j].name;
