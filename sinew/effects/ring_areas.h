@@ -8,7 +8,7 @@ namespace sinew {
 
 /// How many places a vertex's ring has that ring_areas() takes: seven neighbours and the first once more.
 /// Shorter ones repeat their last.
-inline constexpr std::size_t kRegularRing = 8;
+inline constexpr std::size_t kPaddedRing = 8;
 
 /// What a patch's vertices could do along one axis (volume_patch.h).
 struct AxisSums {
@@ -16,7 +16,7 @@ struct AxisSums {
   double farthest = 0;  ///< the largest |displacement|
 };
 
-/// For `count` vertices with rings of kRegularRing places, one after the other: displacement = freedom ·
+/// For `count` vertices with rings of kPaddedRing places, one after the other: displacement = freedom ·
 /// area, where the area is six times ∂V/∂x, that is twice the area of the ring as seen along the axis; `b`
 /// and `c` are the coordinates along the two axes after it. Compiled for each instruction set; it is their
 /// fused multiply-add that counts.

@@ -94,7 +94,7 @@ VolumePatch::VolumePatch(std::span<const Triangle> triangles, const Incidence& i
   }
   assert(std::is_sorted(vertices.begin(), vertices.end(),
                         [](const Vertex& a, const Vertex& b) { return a.vertex < b.vertex; }));
-  // Rings of regular vertices first, all made as long: loops of one length are twice as fast.
+  // Padded rings first, all of one length: loops of one length are twice as fast.
   std::vector<std::vector<std::uint32_t>> rings(vertices.size());
   std::vector<LinkEdge> edges;
   for (std::size_t i = 0; i < vertices.size(); ++i) {
@@ -107,12 +107,12 @@ VolumePatch::VolumePatch(std::span<const Triangle> triangles, const Incidence& i
     append_ring(edges, rings[i]);
     if (rings[i].empty()) rings[i].push_back(vertices[i].vertex);
     // An edge from a vertex to itself has no area.
-    if (rings[i].size() < kRegularRing) rings[i].resize(kRegularRing, rings[i].back());
+    if (rings[i].size() < kPaddedRing) rings[i].resize(kPaddedRing, rings[i].back());
   }
   std::vector<std::uint32_t> order = breadth_first(triangles, incidence, vertices);
-  regular_ = static_cast<std::size_t>(
+  padded_ = static_cast<std::size_t>(
       std::stable_partition(order.begin(), order.end(),
-                            [&](std::uint32_t i) { return rings[i].size() == kRegularRing; }) -
+                            [&](std::uint32_t i) { return rings[i].size() == kPaddedRing; }) -
       order.begin());
   std::unordered_map<std::uint32_t, std::uint32_t> numbers;  // of points_
   ring_starts_.push_back(0);
@@ -230,8 +230,8 @@ const double* VolumePatch::freedoms(std::span<const float> free_motion, std::spa
 
 std::array<double, 3> VolumePatch::axis_strengths(const double* free, std::span<double> scratch) const {
   const std::array<double*, 3> x = coordinates(scratch);
-  std::array<double, 3> able = ring_strengths(rings_.data(), regular_, x[0], x[1], x[2], free);
-  for (std::size_t i = regular_; i < moving_; ++i)
+  std::array<double, 3> able = ring_strengths(rings_.data(), padded_, x[0], x[1], x[2], free);
+  for (std::size_t i = padded_; i < moving_; ++i)
     for (std::size_t a = 0; a < 3; ++a) {
       const double area = ring_area(ring(i), x[(a + 1) % 3], x[(a + 2) % 3]);
       able[a] += free[i] * area * area;
@@ -262,8 +262,8 @@ bool VolumePatch::move(double loss, const VolumeShares& shares, const double* fr
     if (!(shares[a] > 0)) continue;
     const double *b = x[(a + 1) % 3], *c = x[(a + 2) % 3];
     // Areas are six times ∂V/∂x.
-    AxisSums sums = ring_areas(rings_.data(), regular_, b, c, free, displacement);
-    for (std::size_t i = regular_; i < moving_; ++i) {
+    AxisSums sums = ring_areas(rings_.data(), padded_, b, c, free, displacement);
+    for (std::size_t i = padded_; i < moving_; ++i) {
       const double area = ring_area(ring(i), b, c);
       displacement[i] = free[i] * area;
       sums.strength += displacement[i] * area;

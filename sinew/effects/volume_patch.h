@@ -84,7 +84,7 @@ class VolumePatch {
  private:
   std::vector<std::uint32_t> points_;  // of the surface: those that move, then the halo
   std::size_t moving_ = 0;
-  std::size_t regular_ = 0;  // of them, the first: those with rings of kRegularRing places (ring_areas.h)
+  std::size_t padded_ = 0;  // of them, the first: those with rings of kPaddedRing places (ring_areas.h)
   std::vector<double> s_;
   std::array<double*, 3> coordinates(std::span<double> scratch) const;
   /// Puts the points' coordinates in the frame into the scratch; returns the size of the box round them, NaN
