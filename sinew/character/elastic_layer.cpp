@@ -12,11 +12,19 @@ namespace sinew {
 
 namespace {
 
-// Steps are as fine as the paper says, but not finer than this turn of a joint, in radians.
-constexpr double kFinestTurn = 3 * std::numbers::pi / 180;
-constexpr double kStepsPerBend = 3;
-constexpr int kMostSteps = 6;
-constexpr int kFirstSteps = 6;  // from the rest to where it begins
+/// Sub-steps between two poses: as fine as the paper says (three per bend), but not finer than a turn that
+/// shows; by hand, on the built-in clips (docs/elastic.md).
+struct ElasticStepTuning {
+  /// Turn of a joint in one step, at least; radians.
+  double finest_turn = 3 * std::numbers::pi / 180;
+  /// Steps for a turn as large as the bend itself.
+  double per_bend = 3;
+  /// Per frame.
+  int most = 6;
+  /// From the rest to the pose where it begins.
+  int first = 6;
+};
+constexpr ElasticStepTuning kSteps;
 
 struct ElasticLayerState : LayerState {
   ElasticState skin;
@@ -99,12 +107,12 @@ int ElasticLayer::steps_between(std::span<const Transform> from, std::span<const
     // Where the whole character turns, its skin comes along.
     if (skeleton_.joints[j].parent < 0) continue;
     const double turn = angle_between(from[j].rotation, to[j].rotation);
-    if (turn <= kFinestTurn) continue;
+    if (turn <= kSteps.finest_turn) continue;
     const Quatf& rest = skeleton_.joints[j].rest.rotation;
     const double bend = std::max(angle_between(rest, from[j].rotation), angle_between(rest, to[j].rotation));
-    steps = std::max(steps, std::min(kStepsPerBend * turn / bend, turn / kFinestTurn));
+    steps = std::max(steps, std::min(kSteps.per_bend * turn / bend, turn / kSteps.finest_turn));
   }
-  return std::isfinite(steps) ? std::min(static_cast<int>(std::ceil(steps - 1e-6)), kMostSteps) : 1;
+  return std::isfinite(steps) ? std::min(static_cast<int>(std::ceil(steps - 1e-6)), kSteps.most) : 1;
 }
 
 void ElasticLayer::pose_bindings(std::span<const Transform> joints, std::span<const Affine3d> unmoved,
@@ -130,7 +138,7 @@ void ElasticLayer::deform(const LayerFrame& frame, LayerState* state, std::span<
       s.last[j] = skeleton_.joints[j].parent < 0 ? joints[j] : skeleton_.joints[j].rest;
     pose_bindings(s.last, frame.posed_from_rest, s.world_from_joint, s.posed_from_rest);
     elastic_->start(depenetration_->lift(s.posed_from_rest, s.depenetration, {}), s.skin, positions);
-    steps = steps_between(s.last, joints) > 1 ? kFirstSteps : 1;
+    steps = steps_between(s.last, joints) > 1 ? kSteps.first : 1;
   }
   for (int step = 1; step < steps; ++step) {
     const float share = static_cast<float>(step) / static_cast<float>(steps);

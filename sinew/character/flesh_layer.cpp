@@ -20,9 +20,14 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kFleshAttenuations{"bell", "parabola", "none"};
 const Vec3d kGravity(0, -9.81, 0);
-// A leader that goes farther in one frame than this many lengths of its element has been put there.
-constexpr double kLeap = 20;
-constexpr double kLargestTurn = 0.5;  // radians
+/// By hand (docs/flesh.md).
+struct FleshTuning {
+  /// A leader that goes farther in one frame, in thicknesses of its element, has been put there.
+  double leap = 20;
+  /// Of the spring that turns, radians: turns are taken to the second order.
+  double largest_turn = 0.5;
+};
+constexpr FleshTuning kFlesh;
 constexpr std::size_t kVerticesPerTask = 8192;
 
 struct FleshState : LayerState {
@@ -239,14 +244,15 @@ void FleshLayer::deform(const LayerFrame& frame, LayerState* state, std::span<Ve
     const Vec3d pull = element.gravity * (kGravity - rotation * kGravity);
     const bool was_started = spring.offset.started;
     element.spring.step(spring.offset, centre, frame.seconds, pull, most,
-                        kLeap * element.flesh.thickness * scale);
+                        kFlesh.leap * element.flesh.thickness * scale);
     Vec3d turn = Vec3d::Zero();
     if (element.rotation > 0) {
       if (was_started && spring.offset.last_seconds > 0)
         spring.turned += rotation_vector(rotation * spring.last.conjugate());
       spring.last = rotation;
-      element.spring.step(spring.turn, spring.turned, frame.seconds, Vec3d::Zero(), kLargestTurn, kLeap);
-      turn = element.rotation * element.spring.shown(spring.turn, kLargestTurn);
+      element.spring.step(spring.turn, spring.turned, frame.seconds, Vec3d::Zero(), kFlesh.largest_turn,
+                          kFlesh.leap);
+      turn = element.rotation * element.spring.shown(spring.turn, kFlesh.largest_turn);
     }
     const Vec3d stretch = element.spring.shown(spring.offset, most, element.strength);
     const std::span<const FleshVertex> vertices = element.flesh.vertices;

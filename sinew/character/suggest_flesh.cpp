@@ -12,12 +12,18 @@ namespace sinew {
 
 namespace {
 
-// Of the character's size.
-constexpr double kThinnest = 0.01;
-constexpr double kThickLimb = 0.025;
-constexpr std::size_t kMostUnnamed = 6;
-// Of the flesh's thickness: more makes creases at the ends of the bone.
-constexpr double kLimit = 0.35;
+/// How flesh is found. By hand, on the built-in characters, human.glb and the fox (docs/flesh.md).
+struct FleshSuggestionTuning {
+  /// Thickness of flesh that is found by name, in diagonals of the character.
+  double thinnest = 0.01;
+  /// The same, found without a name.
+  double thick_limb = 0.025;
+  /// Elements without a name, at most.
+  std::size_t most_unnamed = 6;
+  /// Of the stretch, in thicknesses: more makes creases at the ends of the bone.
+  double limit = 0.35;
+};
+constexpr FleshSuggestionTuning kSuggestedFlesh;
 
 struct Kind {
   FleshPart part;
@@ -58,7 +64,7 @@ class FleshSuggester {
           choice.name = kind.name;
           choice.joint = skeleton_.joints[j].name;
           choice.frequency = kind.frequency, choice.damping = kind.damping, choice.thickness = kind.thickness;
-          add(choice, kThinnest);
+          add(choice, kSuggestedFlesh.thinnest);
           break;
         }
     }
@@ -82,7 +88,7 @@ class FleshSuggester {
   }
 
   bool add(FleshChoice choice, double least) {
-    choice.limit = kLimit;
+    choice.limit = kSuggestedFlesh.limit;
     if (choice.joint.empty() || !(thickness_of(choice) >= least * size_)) return false;
     elements_.push_back(choice);
     return true;
@@ -107,7 +113,7 @@ class FleshSuggester {
       choice.joint = skeleton_.joints[j].name;
       choice.to = skeleton_.joints[top].name;
       choice.frequency = 3.5, choice.damping = 0.25, choice.thickness = 0.3;
-      if (add(choice, kThinnest)) return;
+      if (add(choice, kSuggestedFlesh.thinnest)) return;
     }
   }
 
@@ -122,7 +128,7 @@ class FleshSuggester {
       choice.joint = skeleton_.joints[j].name;
       if (last != j) choice.to = skeleton_.joints[last].name;
       choice.frequency = 3, choice.damping = 0.2;
-      if (add(choice, kThinnest / 4)) return;
+      if (add(choice, kSuggestedFlesh.thinnest / 4)) return;
     }
   }
 
@@ -137,11 +143,11 @@ class FleshSuggester {
       choice.joint = skeleton_.joints[j].name;
       choice.thickness = 0.4;
       const double thickness = thickness_of(choice);
-      if (thickness >= kThickLimb * size_) found.emplace_back(-thickness, choice);
+      if (thickness >= kSuggestedFlesh.thick_limb * size_) found.emplace_back(-thickness, choice);
     }
     std::stable_sort(found.begin(), found.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
-    for (std::size_t i = 0; i < std::min(found.size(), kMostUnnamed); ++i)
+    for (std::size_t i = 0; i < std::min(found.size(), kSuggestedFlesh.most_unnamed); ++i)
       elements_.push_back(found[i].second);
   }
 

@@ -19,13 +19,18 @@ namespace sinew {
 
 namespace {
 
-// Volumes of float positions are not known better than this share of the part's.
-constexpr double kTolerance = 1e-9;
-// A joint that bends by less than this, in radians, has no hinge to speak of: its two cross axes share alike.
-constexpr double kHinge = 30 * std::numbers::pi / 180;
-// Near a border skin loses its freedom, within this share of the limb's radius.
-constexpr double kBorder = 0.5;
-constexpr int kFreeMotionSweeps = 8;
+/// By hand, on the built-in characters (docs/volume.md); epsilons are marked.
+struct VolumeLayerTuning {
+  /// Volumes of float positions are not known better than this share of the part's (epsilon).
+  double tolerance = 1e-9;
+  /// A joint that bends by less, in radians, has no clear hinge: its two cross axes share alike.
+  double hinge = 30 * std::numbers::pi / 180;
+  /// Near a border skin loses its freedom, within this share of the limb's radius.
+  double border = 0.5;
+  /// Sweeps by which the free-motion mask fades out towards contacts.
+  int mask_sweeps = 8;
+};
+constexpr VolumeLayerTuning kVolume;
 constexpr std::size_t kMostNotes = 5;
 constexpr std::size_t kVolumePerTask = 4096;
 
@@ -89,7 +94,7 @@ std::vector<float> away_from_borders(const Character& character, const LimbChart
     }
   }
   for (std::size_t v = 0; v < rest.size(); ++v) {
-    const double reach = kBorder * chart.places()[v].outwards.norm();
+    const double reach = kVolume.border * chart.places()[v].outwards.norm();
     if (reach > 0)
       result[v] = static_cast<float>(smooth_step(0.0, 1.0, static_cast<double>(distance[v]) / reach));
   }
@@ -294,7 +299,7 @@ std::span<const float> VolumeLayer::find_free_motion(const LayerFrame& frame, St
   if (std::all_of(state.free_motion.begin(), state.free_motion.end(),
                   [](float free_motion) { return free_motion == 1; }))
     return {};
-  for (int sweep = 0; sweep < kFreeMotionSweeps; ++sweep) {
+  for (int sweep = 0; sweep < kVolume.mask_sweeps; ++sweep) {
     parallel_blocks(state.free_motion.size(), kVolumePerTask, [&](std::size_t begin, std::size_t end) {
       for (std::size_t v = begin; v < end; ++v) {
         float sum = 0;
@@ -353,7 +358,7 @@ void VolumeLayer::find_frame(std::size_t binding, const LayerFrame& frame, State
   // sine of half the angle. Without a bend it could be anywhere; there it is one that goes with the joint. It
   // is a line without a direction: between the two go the doubled angles.
   const Vec3d axis = turn.vec() - along.dot(turn.vec()) * along;
-  const double known = smooth_step(0.0, kHinge, 2 * std::asin(std::min(1.0, axis.norm())));
+  const double known = smooth_step(0.0, kVolume.hinge, 2 * std::asin(std::min(1.0, axis.norm())));
   Vec3d usual = behind.linear() * axes.across;
   usual -= along.dot(usual) * along;
   usual = usual.norm() > 1e-6 * behind.linear().norm() ? usual.normalized() : along.unitOrthogonal();
@@ -380,7 +385,7 @@ void VolumeLayer::deform(const LayerFrame& frame, LayerState* state, std::span<V
     find_frame(b, frame, s);
   }
   keeper_->keep({s.anchors, s.frames, s.shares, strengths_, s.target_volumes, find_free_motion(frame, s),
-                 s.scales, limits_, kTolerance},
+                 s.scales, limits_, kVolume.tolerance},
                 s.scratch, positions);
 }
 

@@ -14,16 +14,24 @@ namespace sinew {
 namespace {
 
 constexpr std::size_t kVerticesPerTask = 8192;
-// Of the largest patch of the part: what has less can restore nothing.
-constexpr double kLeastStrength = 1e-9;
-// Fans against the part's own area, and volume against its area to the power of 1½ (a ball has 0.094): what
-// has more, or less, is a sheet.
-constexpr double kMostHole = 0.5;
-constexpr double kLeastVolume = 0.002;
-constexpr int kSpreadSweeps = 24;
-constexpr double kFlat = 0.03;
-constexpr int kSettleSweeps = 4;
-constexpr int kArrangements = 100;  // of patches in rounds that are tried
+/// By hand, on the built-in characters (docs/volume.md); epsilons are marked.
+struct VolumeKeeperTuning {
+  /// Share of the part's strongest patch: what has less can restore nothing (epsilon).
+  double least_strength = 1e-9;
+  /// Area of the fans over the part's own: what has more is a sheet.
+  double most_hole = 0.5;
+  /// Volume over area to the power of 1½ (a ball has 0.094): what has less is a sheet.
+  double least_volume = 0.002;
+  /// Sweeps that hand what cells cannot restore to their neighbours.
+  int spread_sweeps = 24;
+  /// A patch whose weakest axis has less than this share of its strength is looked at in every frame.
+  double flat = 0.03;
+  /// Sweeps that settle what neighbours have lost to each other.
+  int settle_sweeps = 4;
+  /// Arrangements of patches in rounds that are tried.
+  int arrangements = 100;
+};
+constexpr VolumeKeeperTuning kKeeper;
 
 std::vector<double> vertex_areas(std::span<const Vec3d> points, std::span<const Triangle> triangles) {
   std::vector<double> areas(points.size(), 0);
@@ -117,7 +125,8 @@ VolumeKeeper::VolumeKeeper(const MeshView& rest, std::span<const std::uint32_t> 
     areas_.push_back(patches_[c].areas(points));
     abilities_.push_back(patches_[c].ability(areas_[c], {}));
     // A flat patch, as on a palm, is looked at closely in any case.
-    rest_strengths_.push_back(patches_[c].weakest_direction(points) > kFlat ? abilities_[c].strength : 0);
+    rest_strengths_.push_back(patches_[c].weakest_direction(points) > kKeeper.flat ? abilities_[c].strength
+                                                                                   : 0);
   }
   find_neighbours();
   find_sheets(points);
@@ -148,8 +157,8 @@ void VolumeKeeper::find_sheets(std::span<const Vec3d> points) {
     (t < surface.triangle_count ? own : fans)[surface.part[t]] += area;
   }
   for (std::uint32_t part = 0; part < volume.size(); ++part)
-    if (fans[part] > kMostHole * own[part] ||
-        std::abs(volume[part]) < kLeastVolume * std::pow(own[part] + fans[part], 1.5))
+    if (fans[part] > kKeeper.most_hole * own[part] ||
+        std::abs(volume[part]) < kKeeper.least_volume * std::pow(own[part] + fans[part], 1.5))
       sheets_.push_back(part);
 }
 
@@ -167,7 +176,8 @@ void VolumeKeeper::find_restoring_cells(std::span<const int> parents) {
     }
   const auto can_restore = [&](std::uint32_t c) {
     if (is_sheet(c)) return false;
-    return abilities_[c].strength > 0 && abilities_[c].strength >= kLeastStrength * strongest[cells[c].part];
+    return abilities_[c].strength > 0 &&
+           abilities_[c].strength >= kKeeper.least_strength * strongest[cells[c].part];
   };
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> restoring_cell_of;  // by part and anchor
   for (std::uint32_t c = 0; c < cells.size(); ++c)
@@ -215,7 +225,7 @@ void VolumeKeeper::find_rounds() {
                    [&](std::uint32_t a, std::uint32_t b) { return rivals[a].size() > rivals[b].size(); });
   std::mt19937 random(1);
   std::size_t least = 0;
-  for (int trial = 0; trial < kArrangements; ++trial) {
+  for (int trial = 0; trial < kKeeper.arrangements; ++trial) {
     Rounds rounds = arrange(order, rivals, sizes);
     const std::size_t time = time_of_two(rounds, sizes);
     if (trial == 0 || time < least) least = time, rounds_ = std::move(rounds);
@@ -248,7 +258,7 @@ void VolumeKeeper::measure(std::span<const Vec3f> positions, std::span<const Vec
 }
 
 void VolumeKeeper::settle_losses(std::span<double> losses, std::span<double> change) const {
-  for (int sweep = 0; sweep < kSettleSweeps; ++sweep) {
+  for (int sweep = 0; sweep < kKeeper.settle_sweeps; ++sweep) {
     std::fill(change.begin(), change.end(), 0.0);
     // A cell offers each neighbour of the other sign a share of what it has, by what that has.
     const auto opposite = [&](std::uint32_t a, std::uint32_t b) { return losses[a] * losses[b] < 0; };
@@ -287,7 +297,7 @@ void VolumeKeeper::spread_losses(const VolumeDemand& demand, VolumeScratch& scra
     capacities[c] =
         restoring_cells_[c] == c ? ability.capacity(demand.limits[anchor]) * scale * scale * scale : 0;
   }
-  for (int sweep = 0; sweep < kSpreadSweeps; ++sweep) {
+  for (int sweep = 0; sweep < kKeeper.spread_sweeps; ++sweep) {
     std::fill(change.begin(), change.end(), 0.0);
     bool any = false;
     for (std::size_t c = 0; c < count; ++c) {
