@@ -11,7 +11,7 @@ namespace {
 
 // Of all scratch together, on meshes with six neighbours a vertex; what grows with bones is small beside it.
 // Measured (Bake.PerformersKnowTheirMemory).
-constexpr std::size_t kBytesPerVertex = 420;
+constexpr std::size_t kBytesPerVertex = 440;
 
 struct ImplicitState : LayerState {
   std::size_t bytes() const override { return kBytesPerVertex * scratch.marks.size(); }

@@ -68,7 +68,8 @@ class Performer {
   const LayerState* layer_state(std::size_t layer) const { return states_[layer].get(); }
   /// Scene from mesh space in this frame: identity for skinned meshes, the node's transform for others.
   const Affine3d& scene_from_mesh(std::size_t mesh) const;
-  /// About how much memory it holds, its layers' states included.
+  /// About how much memory it holds, with its layers' states (LayerState::bytes: those of layers with history
+  /// may be missing).
   std::size_t bytes() const;
   /// Joints and bindings that took their rest in this frame because the pose's transform was unusable.
   std::size_t rejected_joints() const { return rejected_joints_; }
