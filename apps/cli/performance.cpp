@@ -159,8 +159,14 @@ void add_compare_option(CLI::App& app, std::string& compare) {
       ->excludes("--recipe");
 }
 
+Recipe open_recipe(const std::filesystem::path& path) {
+  Recipe recipe = read_recipe(path);
+  for (const std::string& warning : recipe.warnings) fmt::print(stderr, "sinew: warning: {}\n", warning);
+  return recipe;
+}
+
 Recipe choose_recipe(const PerformanceOptions& options) {
-  if (!options.recipe.empty()) return read_recipe(options.recipe);
+  if (!options.recipe.empty()) return open_recipe(options.recipe);
   if (!options.skin.empty()) return recipe_for_method(options.skin);
   return Recipe();
 }
@@ -186,7 +192,7 @@ std::vector<NamedRecipe> choose_recipes(const PerformanceOptions& options, const
     if (!is_file && find_layer_method(name) == nullptr)
       throw Error(fmt::format("--compare: no method '{}'; there are {}, and recipes (.json files)", name,
                               layer_method_names()));
-    recipes.push_back({name, is_file ? read_recipe(name) : recipe_for_method(name)});
+    recipes.push_back({name, is_file ? open_recipe(name) : recipe_for_method(name)});
   }
   return recipes;
 }

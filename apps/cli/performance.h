@@ -46,6 +46,9 @@ void add_compare_option(CLI::App& app, std::string& compare);
 /// Reads the input and settles clip, frames and poses. Throws Error for what does not exist.
 Performance open_performance(const PerformanceOptions& options);
 
+/// Reads a recipe; what reading it has to say is told on stderr. Throws Error.
+Recipe open_recipe(const std::filesystem::path& path);
+
 /// --recipe, --skin or the default.
 Recipe choose_recipe(const PerformanceOptions& options);
 

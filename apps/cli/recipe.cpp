@@ -43,7 +43,7 @@ void draw_profiles(const RecipeOptions& options) {
   plot.title = "Where skin restores volume";
   plot.x_label = "along the bones (-1: bone before, 0: joint, 1: bone behind)";
   plot.y_label = "freedom";
-  const Recipe recipe = read_recipe(options.profiles);
+  const Recipe recipe = open_recipe(options.profiles);
   for (const LayerRecipe& layer : recipe.layers)
     if (const auto* volume = dynamic_cast<const VolumeLayerOptions*>(layer.options.get())) {
       for (const JointVolumeChoice& joint : volume->joints)

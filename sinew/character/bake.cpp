@@ -17,12 +17,8 @@ namespace {
 // one.
 constexpr std::size_t kPerformerMemory = std::size_t{128} << 20;
 
-std::size_t performer_count(const Character& character, int frames) {
-  std::size_t file_vertices = 0;
-  for (const CharacterMesh& mesh : character.meshes()) file_vertices += mesh.slot_group.size();
-  const std::size_t bytes = sizeof(Vec3f) * (4 * character.rest().size() + 2 * file_vertices) +
-                            sizeof(Vec4f) * character.triangles().size();
-  const std::size_t affordable = std::max<std::size_t>(1, kPerformerMemory / std::max<std::size_t>(1, bytes));
+std::size_t performer_count(const Performer& one, int frames) {
+  const std::size_t affordable = std::max<std::size_t>(1, kPerformerMemory / one.bytes());
   const auto threads = static_cast<std::size_t>(std::max(1, tbb::this_task_arena::max_concurrency()));
   return std::min({affordable, threads, static_cast<std::size_t>(frames)});
 }
@@ -44,8 +40,9 @@ BakeReport bake(const std::shared_ptr<const Character>& character, const BakeOpt
   const int frames = options.last_frame - start + 1;
 
   std::vector<Performer> performers;
-  const std::size_t batch = history ? 1 : performer_count(*character, frames);
-  for (std::size_t p = 0; p < batch; ++p) performers.emplace_back(character);
+  performers.emplace_back(character);
+  const std::size_t batch = history ? 1 : performer_count(performers[0], frames);
+  while (performers.size() < batch) performers.emplace_back(character);
   std::vector<Pose> poses(batch, character->rest_pose());
   std::vector<MeshFrame> mesh_frames(character->meshes().size());
 

@@ -20,8 +20,8 @@ class BaseLayer : public Layer {
             std::vector<RefinementStencils> stencils);
 
   const Character& base() const { return *base_; }
-  /// Whether to tell what contact leaves free, for layers behind it that ask.
-  void keep_room(bool keep) { keeps_room_ = keep; }
+  /// Whether to pass on the free-motion mask, for layers behind it that ask.
+  void keep_free_motion(bool keep) { keeps_free_motion_ = keep; }
 
   bool has_history() const override;
   std::unique_ptr<LayerState> make_state() const override;
@@ -37,7 +37,7 @@ class BaseLayer : public Layer {
   };
   std::shared_ptr<const Character> base_;
   std::vector<Part> parts_;
-  bool keeps_room_ = false;
+  bool keeps_free_motion_ = false;
 };
 
 }  // namespace sinew

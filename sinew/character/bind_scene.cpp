@@ -14,6 +14,7 @@
 #include <sinew/geometry/oriented_surface.h>
 #include <sinew/scene/merge_rig.h>
 #include <sinew/skeleton/flesh_bones.h>
+#include <sinew/skeleton/joint_names.h>
 
 namespace sinew {
 
@@ -22,21 +23,15 @@ namespace {
 // Joints farther than this share of the rig's size from their partners' mirror images are no partners.
 constexpr double kWorstMirror = 0.15;
 
-/// Without the namespace that some programs put before it.
-std::string_view plain_name(std::string_view name) {
-  const std::size_t colon = name.find_last_of(":|");
-  return colon == std::string_view::npos ? name : name.substr(colon + 1);
-}
-
 bool is_deform_name(std::string_view name) {
-  return plain_name(name).starts_with("DEF-");
+  return without_namespace(name).starts_with("DEF-");
 }
 
 /// By the customs of Rigify and other rigs: what the animator or the rig's own mechanism moves.
 bool is_control_name(std::string_view name) {
   static constexpr std::string_view kPrefixes[] = {"MCH-",  "MCH_",  "ORG-",  "ORG_", "CTRL-", "CTRL_",
                                                    "ctrl-", "ctrl_", "Ctrl_", "IK_",  "ik_",   "IK-"};
-  const std::string_view plain = plain_name(name);
+  const std::string_view plain = without_namespace(name);
   return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
                      [&](std::string_view prefix) { return plain.starts_with(prefix); });
 }

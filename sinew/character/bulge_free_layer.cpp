@@ -192,6 +192,7 @@ class BulgeFreeLayer : public Layer {
 
  private:
   struct State : LayerState {
+    std::size_t bytes() const override { return dual_quaternions.bytes() + correction.bytes(); }
     DualQuaternionScratch dual_quaternions;
     BulgeFreeCorrection::Scratch correction;
   };

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <sinew/character/base_layer.h>
+#include <sinew/character/rest_joints.h>
 #include <sinew/core/error.h>
 #include <sinew/scene/normal_slots.h>
 #include <sinew/scene/refine_mesh.h>
@@ -81,13 +82,17 @@ std::shared_ptr<Character> Character::make_bare(const Scene& scene, const Recipe
   character->skeleton_ = scene.skeleton;
   character->rest_pose_ = sinew::rest_pose(scene);
   character->morph_weight_count_ = scene.morph_weight_count();
+  SkinWeights weights;
   std::vector<Triangle> corner_groups;
   std::size_t group_count = 0;
   for (std::size_t m = 0; m < scene.meshes.size(); ++m)
-    character->add_mesh(scene, m, recipe, file.meshes[m].surface.positions.size(), corner_groups,
+    character->add_mesh(scene, m, recipe, file.meshes[m].surface.positions.size(), weights, corner_groups,
                         group_count);
   for (auto& [name, values] : character->painted_) values.resize(character->rest_.size(), 0);
-  character->packed_weights_ = std::make_shared<const PackedWeights>(character->skin_weights_);
+  for (std::vector<std::uint32_t>* numbers : {&weights.starts, &weights.joints}) numbers->shrink_to_fit();
+  weights.values.shrink_to_fit();
+  character->packed_weights_ = std::make_shared<const PackedWeights>(weights);
+  character->skin_weights_ = SharedWeights(std::move(weights));
   auto solver = std::make_unique<const NormalSolver>(character->triangles_, corner_groups, group_count);
   character->set_normal_signs(scene, *solver);
   if (recipe.normals) character->normal_solver_ = std::move(solver);
@@ -157,8 +162,8 @@ std::shared_ptr<const Character> Character::make(const Scene& scene, const Recip
   }
   for (const LayerMaker& make_layer : own_layers) character->layers_.push_back(make_layer(*character));
   if (base_layer != nullptr)
-    base_layer->keep_room(std::any_of(character->layers_.begin(), character->layers_.end(),
-                                      [](const auto& layer) { return layer->wants_room(); }));
+    base_layer->keep_free_motion(std::any_of(character->layers_.begin(), character->layers_.end(),
+                                             [](const auto& layer) { return layer->uses_free_motion(); }));
   return character;
 }
 
@@ -175,8 +180,8 @@ std::uint32_t Character::bind_skin(const Scene& scene, int number) {
 }
 
 void Character::add_mesh(const Scene& scene, std::size_t mesh_index, const Recipe& recipe,
-                         std::size_t file_vertices, std::vector<Triangle>& corner_groups,
-                         std::size_t& group_count) {
+                         std::size_t file_vertices, SkinWeights& weights,
+                         std::vector<Triangle>& corner_groups, std::size_t& group_count) {
   const SceneMesh& source = scene.meshes[mesh_index];
   CharacterMesh mesh;
   mesh.name = source.name;
@@ -248,7 +253,7 @@ void Character::add_mesh(const Scene& scene, std::size_t mesh_index, const Recip
       row = {{fallback_binding, 1.0f}};
       if (mesh.skinned) ++unweighted;
     }
-    append_row(skin_weights_, row, static_cast<std::size_t>(recipe.influences), repairs);
+    append_row(weights, row, static_cast<std::size_t>(recipe.influences), repairs);
   }
   if (unweighted > 0)
     warnings_.push_back(
@@ -260,7 +265,7 @@ void Character::add_mesh(const Scene& scene, std::size_t mesh_index, const Recip
   mesh.slot_sign.assign(mesh.slot_group.size(), 1.0f);
   for (const std::uint32_t vertex : slots.slot_vertex) {
     const std::size_t welded = mesh.first_vertex + mesh.weld.welded_of_vertex[vertex];
-    mesh.slot_binding.push_back(skin_weights_.row_joints(welded)[0]);
+    mesh.slot_binding.push_back(weights.row_joints(welded)[0]);
   }
   const WeldedTriangles welded = weld_triangles(mesh.weld, source.surface.triangles);
   for (std::size_t t = 0; t < welded.triangles.size(); ++t) {
@@ -289,6 +294,14 @@ void Character::set_normal_signs(const Scene& scene, const NormalSolver& solver)
       if (normals[mesh.slot_group[s]].dot(file_normal) < 0) meshes_[m].slot_sign[s] = -1.0f;
     }
   }
+}
+
+Character::Character() = default;
+Character::~Character() = default;
+
+const RestJoints& Character::rest_joints() const {
+  std::call_once(rest_joints_once_, [this] { rest_joints_ = std::make_unique<const RestJoints>(*this); });
+  return *rest_joints_;
 }
 
 bool Character::is_painted(std::string_view attribute, std::size_t mesh) const {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@
 namespace sinew {
 
 struct RefinementStencils;  // scene/refine_mesh.h
+class RestJoints;           // character/rest_joints.h
 
 /// Makes a layer that no recipe knows, for a character that is complete but for its layers.
 using LayerMaker = std::function<std::unique_ptr<const Layer>(const Character& character)>;
@@ -73,8 +75,12 @@ class Character {
   std::span<const Vec3f> rest() const { return rest_; }
   std::span<const Triangle> triangles() const { return triangles_; }
   /// One row per welded vertex, none empty; joints are numbers of bindings.
-  const SkinWeights& skin_weights() const { return skin_weights_; }
+  const SkinWeights& skin_weights() const { return *skin_weights_; }
+  /// The same, for layers and others that keep them.
+  const SharedWeights& shared_skin_weights() const { return skin_weights_; }
   std::shared_ptr<const PackedWeights> weights() const { return packed_weights_; }
+  /// Where the bind matrices put the joints, and their bones; made when first asked for, by any thread.
+  const RestJoints& rest_joints() const;
   /// What was painted on the vertices: the first component of the files' attribute of that name, such as
   /// "_RIGID", per welded vertex (the largest of those welded; finite), 0 for meshes without it. Empty when
   /// no mesh has it.
@@ -91,8 +97,10 @@ class Character {
   /// What had to be mended to make the character, one line each.
   std::span<const std::string> warnings() const { return warnings_; }
 
+  ~Character();
+
  private:
-  Character() = default;
+  Character();
   /// `file`: the scene before it was refined, or the same.
   static std::shared_ptr<Character> make_bare(const Scene& scene, const Recipe& recipe, const Scene& file);
   /// Null when no layer wants more triangles.
@@ -101,7 +109,7 @@ class Character {
                                                    std::size_t& first_layer,
                                                    std::vector<RefinementStencils>& stencils) const;
   void add_mesh(const Scene& scene, std::size_t mesh_index, const Recipe& recipe, std::size_t file_vertices,
-                std::vector<Triangle>& corner_groups, std::size_t& group_count);
+                SkinWeights& weights, std::vector<Triangle>& corner_groups, std::size_t& group_count);
   void set_normal_signs(const Scene& scene, const NormalSolver& solver);
   std::uint32_t bind_skin(const Scene& scene, int skin);
 
@@ -112,10 +120,12 @@ class Character {
   std::vector<CharacterMesh> meshes_;
   std::vector<Vec3f> rest_;
   std::vector<Triangle> triangles_;
-  SkinWeights skin_weights_;
+  SharedWeights skin_weights_;
   std::map<std::string, std::vector<float>, std::less<>> painted_;
   std::map<std::string, std::vector<std::size_t>, std::less<>> painted_meshes_;
   std::shared_ptr<const PackedWeights> packed_weights_;
+  mutable std::once_flag rest_joints_once_;
+  mutable std::unique_ptr<const RestJoints> rest_joints_;
   std::unique_ptr<const NormalSolver> normal_solver_;
   std::size_t morph_weight_count_ = 0;
   Pose rest_pose_;

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include <sinew/character/character_muscles.h>
-#include <sinew/character/stretch_twist_layer.h>
+#include <sinew/character/rest_joints.h>
 #include <sinew/core/error.h>
 #include <sinew/core/parallel.h>
 #include <sinew/core/pattern.h>
@@ -191,7 +191,7 @@ CharacterFields make_character_fields(const Character& character, const Implicit
   auto set = std::make_shared<FieldSet>();
   const MeshView mesh{character.rest(), character.triangles()};
   const std::vector<JointPart> parts = joint_parts(character, options);
-  const RestJoints joints(character);
+  const RestJoints& joints = character.rest_joints();
   std::vector<BoneField> fields(parts.size());
   const auto any_part =
       std::any_of(parts.begin(), parts.end(), [](const JointPart& part) { return !part.triangles.empty(); });

@@ -181,9 +181,10 @@ class MuscleMaker {
     return best;
   }
 
-  static Vec3d across(const Vec3d& way, const BoneSegment& bone) {
+  static Vec3d across(const Vec3d& direction, const BoneSegment& bone) {
     const Vec3d along = bone.tail - bone.head;
-    return along.squaredNorm() > 0 ? Vec3d(way - way.dot(along) / along.squaredNorm() * along) : way;
+    return along.squaredNorm() > 0 ? Vec3d(direction - direction.dot(along) / along.squaredNorm() * along)
+                                   : direction;
   }
 
   void place_beside(Muscle& muscle, const FieldSource& source, const BoneSegment& bone) const {

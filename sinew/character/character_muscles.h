@@ -6,7 +6,7 @@
 
 #include <sinew/character/character.h>
 #include <sinew/character/implicit_options.h>
-#include <sinew/character/stretch_twist_layer.h>
+#include <sinew/character/rest_joints.h>
 #include <sinew/implicit/muscle.h>
 
 namespace sinew {

@@ -1,8 +1,6 @@
 #include <sinew/character/curve_layer.h>
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -10,9 +8,9 @@
 #include <fmt/format.h>
 
 #include <sinew/character/character.h>
-#include <sinew/character/stretch_twist_layer.h>
+#include <sinew/character/rest_joints.h>
 #include <sinew/core/error.h>
-#include <sinew/core/text.h>
+#include <sinew/skeleton/joint_names.h>
 
 namespace sinew {
 
@@ -21,63 +19,9 @@ namespace {
 constexpr double kMostLengthRatio = 3, kMostUnnamedLengthRatio = 1.5;
 constexpr std::size_t kLeastUnnamed = 6;
 
-/// Words for the same kind of chain, and how many joints make one.
-struct Family {
-  std::array<std::string_view, 4> words;
-  std::size_t least_joints;
-};
-constexpr Family kFamilies[] = {
-    {{"tail", "tails"}, 3},
-    {{"tentacle", "tentacles"}, 3},
-    {{"trunk", "proboscis"}, 3},
-    {{"ear", "ears"}, 3},
-    {{"hair", "braid", "ponytail", "strand"}, 3},
-    {{"rope", "whip"}, 3},
-    {{"antenna", "antennae"}, 3},
-    {{"tongue"}, 3},
-    {{"spine", "neck", "vertebra"}, 4},
-};
-constexpr int kNoFamily = -1;
-
-// Enough letters each to be looked for anywhere in a name.
-constexpr std::string_view kLimbWords[] = {
-    "arm",      "hand",   "wrist", "elbow", "shoulder", "clavicle", "collar", "scapula", "leg",    "thigh",
-    "calf",     "shin",   "knee",  "foot",  "feet",     "ankle",    "toe",    "paw",     "hoof",   "metatars",
-    "metacarp", "finger", "thumb", "index", "middle",   "ring",     "pinky",  "hip",     "pelvis", "wing"};
-
-bool is_upper(char c) {
-  return std::isupper(static_cast<unsigned char>(c)) != 0;
-}
-bool is_letter(char c) {
-  return std::isalpha(static_cast<unsigned char>(c)) != 0;
-}
-
-/// "b_LeftForeArm_01" to b, left, fore, arm: so that no forearm has an ear.
-std::vector<std::string> words_of(std::string_view name) {
-  std::vector<std::string> words;
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i <= name.size(); ++i) {
-    const bool ends = i == name.size() || !is_letter(name[i]);
-    const bool hump = !ends && i > begin && is_upper(name[i]) && !is_upper(name[i - 1]);
-    if (!ends && !hump) continue;
-    if (i > begin) words.push_back(lower_case(std::string(name.substr(begin, i - begin))));
-    begin = ends ? i + 1 : i;
-  }
-  return words;
-}
-
-int family_of(std::string_view name) {
-  for (const std::string& word : words_of(name))
-    for (std::size_t f = 0; f < std::size(kFamilies); ++f)
-      for (const std::string_view known : kFamilies[f].words)
-        if (word == known) return static_cast<int>(f);
-  return kNoFamily;
-}
-
-bool is_limb(std::string_view name) {
-  const std::string text = lower_case(std::string(name));
-  return std::any_of(std::begin(kLimbWords), std::end(kLimbWords),
-                     [&](std::string_view word) { return text.find(word) != std::string::npos; });
+/// Joints that make a chain.
+std::size_t least_joints(SoftPart part) {
+  return part == SoftPart::spine ? 4 : 3;
 }
 
 /// The joints that have bones, as a tree of its own.
@@ -257,6 +201,7 @@ class CurveLayer : public Layer {
 
  private:
   struct State : LayerState {
+    std::size_t bytes() const override { return scratch.bytes(); }
     CurveSkeleton::Scratch scratch;
   };
   bool has_chains_;
@@ -266,13 +211,13 @@ class CurveLayer : public Layer {
 std::vector<std::vector<int>> find_chains(const Character& character, std::span<const Bone> bones) {
   const Skeleton& skeleton = character.skeleton();
   const BoneTree tree(character, bones);
-  std::vector<int> family(skeleton.size(), kNoFamily);
+  std::vector<SoftPart> family(skeleton.size(), SoftPart::none);
   for (std::size_t j = 0; j < skeleton.size(); ++j)
-    if (tree.has_bone[j]) family[j] = family_of(skeleton.joints[j].name);
+    if (tree.has_bone[j]) family[j] = soft_part_of(skeleton.joints[j].name);
 
   std::vector<std::vector<int>> chains;
   for (std::size_t j = 0; j < skeleton.size(); ++j) {
-    if (family[j] == kNoFamily) continue;
+    if (family[j] == SoftPart::none) continue;
     const auto same = [&](int other) {
       return other >= 0 && family[static_cast<std::size_t>(other)] == family[j];
     };
@@ -283,14 +228,14 @@ std::vector<std::vector<int>> find_chains(const Character& character, std::span<
       if (std::count_if(children.begin(), children.end(), same) != 1) break;
       row.push_back(*std::find_if(children.begin(), children.end(), same));
     }
-    keep_even_pieces(tree, row, kMostLengthRatio, kFamilies[family[j]].least_joints, chains);
+    keep_even_pieces(tree, row, kMostLengthRatio, least_joints(family[j]), chains);
   }
 
   for (std::size_t j = 0; j < skeleton.size(); ++j) {
     const auto is_plain = [&](int joint) {
       const auto k = static_cast<std::size_t>(joint);
-      return tree.has_bone[k] && tree.children[k].size() <= 1 && family[k] == kNoFamily &&
-             !is_limb(skeleton.joints[k].name);
+      return tree.has_bone[k] && tree.children[k].size() <= 1 && family[k] == SoftPart::none &&
+             !is_limb_name(skeleton.joints[k].name);
     };
     if (!is_plain(static_cast<int>(j)) || (tree.parent[j] >= 0 && is_plain(tree.parent[j]))) continue;
     std::vector<int> row{static_cast<int>(j)};
@@ -323,7 +268,7 @@ std::unique_ptr<LayerOptions> make_curve_options() {
 
 std::unique_ptr<const Layer> make_curve_layer(const LayerOptions& options, const Character& character) {
   const auto& settings = dynamic_cast<const CurveOptions&>(options);
-  const RestJoints joints(character);
+  const RestJoints& joints = character.rest_joints();
   const std::vector<std::vector<int>> chains = settings.chains.empty()
                                                    ? find_chains(character, joints.bones())
                                                    : named_chains(settings, character, joints.bones());
@@ -331,7 +276,7 @@ std::unique_ptr<const Layer> make_curve_layer(const LayerOptions& options, const
 }
 
 std::vector<std::vector<int>> find_chains(const Character& character) {
-  return find_chains(character, RestJoints(character).bones());
+  return find_chains(character, character.rest_joints().bones());
 }
 
 }  // namespace sinew

@@ -12,19 +12,27 @@ namespace sinew {
 
 namespace {
 
-// Steps are as fine as the paper says, but not finer than this turn of a joint, in radians.
-constexpr double kFinestTurn = 3 * std::numbers::pi / 180;
-constexpr double kStepsPerBend = 3;
-constexpr int kMostSteps = 6;
-constexpr int kFirstSteps = 6;  // from the rest to where it begins
+/// Sub-steps between two poses: as fine as the paper says (three per bend), but not finer than a turn that
+/// shows; by hand, on the built-in clips (docs/elastic.md).
+struct ElasticStepTuning {
+  /// Turn of a joint in one step, at least; radians.
+  double finest_turn = 3 * std::numbers::pi / 180;
+  /// Steps for a turn as large as the bend itself.
+  double per_bend = 3;
+  /// Per frame.
+  int most = 6;
+  /// From the rest to the pose where it begins.
+  int first = 6;
+};
+constexpr ElasticStepTuning kSteps;
 
 struct ElasticLayerState : LayerState {
   ElasticState skin;
   std::vector<Transform> last;     // the pose of the last frame
   std::vector<Transform> between;  // no history from here on
   std::vector<Affine3d> world_from_joint, posed_from_rest;
-  BoneLiftScratch lift;
-  JointFillingScratch filling;
+  BoneLiftScratch depenetration;
+  JointFillingScratch volume_correction;
   std::vector<Affine3d> carried;  // of the last frame
 
   std::unique_ptr<LayerState> clone() const override { return std::make_unique<ElasticLayerState>(*this); }
@@ -72,10 +80,12 @@ ElasticLayer::ElasticLayer(const Character& character, const ElasticLayerOptions
   elastic_ = std::make_unique<ElasticTracker>(MeshView{character.rest(), character.triangles()}, fields.own,
                                               fields.set, character.skin_weights(), bindings_.size(),
                                               options.tracking, options.elastic, rigidity);
-  lift_ = std::make_unique<BoneLift>(MeshView{character.rest(), character.triangles()}, fields.own,
-                                     fields.set, character.skin_weights(), bindings_.size(), options.rising);
-  filling_ = std::make_unique<JointFilling>(MeshView{character.rest(), character.triangles()},
-                                            character.skin_weights(), find_hinges(character), options.filling);
+  depenetration_ =
+      std::make_unique<BoneLift>(MeshView{character.rest(), character.triangles()}, fields.own, fields.set,
+                                 character.shared_skin_weights(), bindings_.size(), options.depenetration);
+  volume_correction_ = std::make_unique<JointFilling>(MeshView{character.rest(), character.triangles()},
+                                                      character.shared_skin_weights(), find_hinges(character),
+                                                      options.volume_correction);
 }
 
 std::unique_ptr<LayerState> ElasticLayer::make_state() const {
@@ -85,9 +95,9 @@ std::unique_ptr<LayerState> ElasticLayer::make_state() const {
   state->between.resize(skeleton_.size());
   state->world_from_joint.resize(skeleton_.size());
   state->posed_from_rest.resize(bindings_.size());
-  state->lift = lift_->make_scratch();
-  state->filling = filling_->make_scratch();
-  state->carried = state->lift.transforms;
+  state->depenetration = depenetration_->make_scratch();
+  state->volume_correction = volume_correction_->make_scratch();
+  state->carried = state->depenetration.transforms;
   return state;
 }
 
@@ -97,12 +107,12 @@ int ElasticLayer::steps_between(std::span<const Transform> from, std::span<const
     // Where the whole character turns, its skin comes along.
     if (skeleton_.joints[j].parent < 0) continue;
     const double turn = angle_between(from[j].rotation, to[j].rotation);
-    if (turn <= kFinestTurn) continue;
+    if (turn <= kSteps.finest_turn) continue;
     const Quatf& rest = skeleton_.joints[j].rest.rotation;
     const double bend = std::max(angle_between(rest, from[j].rotation), angle_between(rest, to[j].rotation));
-    steps = std::max(steps, std::min(kStepsPerBend * turn / bend, turn / kFinestTurn));
+    steps = std::max(steps, std::min(kSteps.per_bend * turn / bend, turn / kSteps.finest_turn));
   }
-  return std::isfinite(steps) ? std::min(static_cast<int>(std::ceil(steps - 1e-6)), kMostSteps) : 1;
+  return std::isfinite(steps) ? std::min(static_cast<int>(std::ceil(steps - 1e-6)), kSteps.most) : 1;
 }
 
 void ElasticLayer::pose_bindings(std::span<const Transform> joints, std::span<const Affine3d> unmoved,
@@ -127,8 +137,8 @@ void ElasticLayer::deform(const LayerFrame& frame, LayerState* state, std::span<
     for (std::size_t j = 0; j < joints.size(); ++j)
       s.last[j] = skeleton_.joints[j].parent < 0 ? joints[j] : skeleton_.joints[j].rest;
     pose_bindings(s.last, frame.posed_from_rest, s.world_from_joint, s.posed_from_rest);
-    elastic_->start(lift_->lift(s.posed_from_rest, s.lift, {}), s.skin, positions);
-    steps = steps_between(s.last, joints) > 1 ? kFirstSteps : 1;
+    elastic_->start(depenetration_->lift(s.posed_from_rest, s.depenetration, {}), s.skin, positions);
+    steps = steps_between(s.last, joints) > 1 ? kSteps.first : 1;
   }
   for (int step = 1; step < steps; ++step) {
     const float share = static_cast<float>(step) / static_cast<float>(steps);
@@ -138,17 +148,18 @@ void ElasticLayer::deform(const LayerFrame& frame, LayerState* state, std::span<
                       from.rotation.slerp(share, to.rotation), from.scale + share * (to.scale - from.scale)};
     }
     pose_bindings(s.between, frame.posed_from_rest, s.world_from_joint, s.posed_from_rest);
-    elastic_->step(lift_->lift(s.posed_from_rest, s.lift, {}), s.skin, positions);
+    elastic_->step(depenetration_->lift(s.posed_from_rest, s.depenetration, {}), s.skin, positions);
   }
-  const std::span<const Affine3d> posed = lift_->lift(frame.posed_from_rest, s.lift, positions);
+  const std::span<const Affine3d> posed =
+      depenetration_->lift(frame.posed_from_rest, s.depenetration, positions);
   elastic_->step(posed, s.skin, positions);
   std::copy(joints.begin(), joints.end(), s.last.begin());
   std::copy(posed.begin(), posed.end(), s.carried.begin());
   if (has_morphs_) elastic_->add_morphs(s.skin, frame.rest, positions);
-  filling_->fill(posed, has_morphs_ ? frame.rest : std::span<const Vec3f>(), s.skin.tracking.room, s.filling,
-                 positions);
+  volume_correction_->fill(posed, has_morphs_ ? frame.rest : std::span<const Vec3f>(), s.skin.tracking.room,
+                           s.volume_correction, positions);
   elastic_->untangle(s.skin, positions);
-  if (!frame.room.empty()) elastic_->leave_room(positions, s.skin, frame.room);
+  if (!frame.free_motion.empty()) elastic_->leave_room(positions, s.skin, frame.free_motion);
 }
 
 std::span<const TrackMark> ElasticLayer::marks(const LayerState& state) const {

@@ -55,8 +55,8 @@ class ElasticLayer : public FieldLayer {
   std::vector<Binding> bindings_;
   bool has_morphs_ = false;
   std::unique_ptr<const ElasticTracker> elastic_;
-  std::unique_ptr<const BoneLift> lift_;
-  std::unique_ptr<const JointFilling> filling_;
+  std::unique_ptr<const BoneLift> depenetration_;
+  std::unique_ptr<const JointFilling> volume_correction_;
 };
 
 std::unique_ptr<LayerOptions> make_elastic_options();

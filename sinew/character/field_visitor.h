@@ -41,6 +41,8 @@ class FieldVisitor {
   /// `value` is an index into `allowed`, which recipes write out.
   virtual void choice(std::string_view name, std::size_t& value, std::span<const std::string_view> allowed,
                       std::string_view help) = 0;
+  /// Comes before a field that has a new name: recipes may still say the old one, and readers warn of it.
+  virtual void renamed(std::string_view /*old_name*/, std::string_view /*name*/) {}
   /// At most kMostEntries objects.
   virtual void list(std::string_view name, FieldList& entries, std::string_view help) = 0;
 

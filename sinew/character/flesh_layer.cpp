@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include <sinew/character/stretch_twist_layer.h>
+#include <sinew/character/rest_joints.h>
 #include <sinew/character/suggest_flesh.h>
 #include <sinew/core/error.h>
 #include <sinew/core/parallel.h>
@@ -20,14 +20,19 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kFleshAttenuations{"bell", "parabola", "none"};
 const Vec3d kGravity(0, -9.81, 0);
-// A leader that goes farther in one frame than this many lengths of its element has been put there.
-constexpr double kLeap = 20;
-constexpr double kLargestTurn = 0.5;  // radians
+/// By hand (docs/flesh.md).
+struct FleshTuning {
+  /// A leader that goes farther in one frame, in thicknesses of its element, has been put there.
+  double leap = 20;
+  /// Of the spring that turns, radians: turns are taken to the second order.
+  double largest_turn = 0.5;
+};
+constexpr FleshTuning kFlesh;
 constexpr std::size_t kVerticesPerTask = 8192;
 
 struct FleshState : LayerState {
   struct Spring {
-    SpringState way, turn;
+    SpringState offset, turn;
     Vec3d turned = Vec3d::Zero();  // all turns of the leader, one after the other
     Quatd last = Quatd::Identity();
   };
@@ -41,7 +46,7 @@ class ElementMaker {
   ElementMaker(const Character& character, const FleshChoice& choice, std::string where)
       : character_(character),
         skeleton_(character.skeleton()),
-        joints_(character),
+        joints_(character.rest_joints()),
         choice_(choice),
         where_(std::move(where)),
         painted_(choice.attribute.empty() ? std::span<const float>() : character.painted(choice.attribute)) {
@@ -81,11 +86,11 @@ class ElementMaker {
     element.strength = choice_.strength;
     element.rotation = choice_.rotation;
     FleshBone bone;
-    bone.from = joints_.place(binding);
+    bone.head = joints_.place(binding);
     std::vector<int> ends;
-    bone.to = far_end(binding, joint, ends);
+    bone.tail = far_end(binding, joint, ends);
     bone.attenuation = static_cast<FleshAttenuation>(choice_.attenuation);
-    element.centre = (bone.from + bone.to) / 2;
+    element.centre = (bone.head + bone.tail) / 2;
     const std::vector<FleshVertex> candidates = find_candidates(joint, ends);
     // Thickness is a share of the flesh's, which is known without it.
     bone.thickness = choice_.thickness * find_flesh(character_.rest(), candidates, bone).thickness;
@@ -159,7 +164,7 @@ class ElementMaker {
 
   const Character& character_;
   const Skeleton& skeleton_;
-  RestJoints joints_;
+  const RestJoints& joints_;
   const FleshChoice& choice_;
   std::string where_;
   std::span<const float> painted_;
@@ -187,7 +192,7 @@ void FleshChoice::visit(FieldVisitor& fields) {
   fields.number("thickness", thickness, 0, 0.95,
                 "of the bone, as a share of the distance to the farthest skin");
   fields.number("limit", limit, 0.01, 1, "of the stretch, as a share of the flesh's thickness");
-  fields.number("strength", strength, 0, 4, "multiplies what is seen of it");
+  fields.number("strength", strength, 0, 4, "multiplies what is seen of it, up to the limit");
   fields.number("rotation", rotation, 0, 2, "how much it also turns behind its bone");
   fields.choice("attenuation", attenuation, kFleshAttenuations,
                 "how it fades out towards both ends of its bone");
@@ -237,18 +242,19 @@ void FleshLayer::deform(const LayerFrame& frame, LayerState* state, std::span<Ve
     const Quatd rotation = rotation_of(carrier);
     // The rest is how it hangs at rest.
     const Vec3d pull = element.gravity * (kGravity - rotation * kGravity);
-    const bool was_started = spring.way.started;
-    element.spring.step(spring.way, centre, frame.seconds, pull, most,
-                        kLeap * element.flesh.thickness * scale);
+    const bool was_started = spring.offset.started;
+    element.spring.step(spring.offset, centre, frame.seconds, pull, most,
+                        kFlesh.leap * element.flesh.thickness * scale);
     Vec3d turn = Vec3d::Zero();
     if (element.rotation > 0) {
-      if (was_started && spring.way.last_seconds > 0)
+      if (was_started && spring.offset.last_seconds > 0)
         spring.turned += rotation_vector(rotation * spring.last.conjugate());
       spring.last = rotation;
-      element.spring.step(spring.turn, spring.turned, frame.seconds, Vec3d::Zero(), kLargestTurn, kLeap);
-      turn = element.rotation * element.spring.shown(spring.turn, kLargestTurn);
+      element.spring.step(spring.turn, spring.turned, frame.seconds, Vec3d::Zero(), kFlesh.largest_turn,
+                          kFlesh.leap);
+      turn = element.rotation * element.spring.shown(spring.turn, kFlesh.largest_turn);
     }
-    const Vec3d stretch = element.strength * element.spring.shown(spring.way, most);
+    const Vec3d stretch = element.spring.shown(spring.offset, most, element.strength);
     const std::span<const FleshVertex> vertices = element.flesh.vertices;
     parallel_blocks(vertices.size(), kVerticesPerTask, [&](std::size_t begin, std::size_t end) {
       move_flesh(vertices.subspan(begin, end - begin), stretch, turn, centre, positions);

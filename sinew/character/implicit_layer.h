@@ -23,8 +23,8 @@ class ImplicitLayer : public FieldLayer {
 
  private:
   std::unique_ptr<const SkinTracker> tracker_;
-  std::unique_ptr<const BoneLift> lift_;
-  std::unique_ptr<const JointFilling> filling_;
+  std::unique_ptr<const BoneLift> depenetration_;
+  std::unique_ptr<const JointFilling> volume_correction_;
   bool has_morphs_ = false;
 };
 

@@ -165,26 +165,37 @@ void ImplicitOptions::visit(FieldVisitor& visitor) {
   visitor.integer("rounds", tracking.rounds, 1, 50, "rounds of projections and a relaxation");
   visitor.integer("steps", tracking.steps, 1, 20, "Newton steps of a round");
   visitor.number("tolerance", tracking.tolerance, 1e-6, 0.1, "field value at which a vertex has arrived");
-  visitor.number("ease", tracking.ease, 0, 0.1,
+  visitor.renamed("ease", "dead_zone");
+  visitor.number("dead_zone", tracking.ease, 0, 0.1,
                  "field value by which a vertex may be off its iso-value without being moved");
-  visitor.number("turn", tracking.turn, 1, 180, "degrees the gradient may turn in a step");
+  visitor.renamed("turn", "gradient_angle");
+  visitor.number("gradient_angle", tracking.turn, 1, 180,
+                 "degrees the gradient may turn in a step: beyond, the step was across a contact");
   visitor.number("gap", tracking.gap, 0, 0.2, "field value by which two skins in contact stay apart");
   visitor.number("relaxation", tracking.relaxation, 0, 1, "strength of the tangential relaxation");
   visitor.number("coherence", tracking.coherence, 0, 1,
-                 "how much of its neighbours' way a vertex takes after every round");
-  visitor.number("strain", tracking.strain, 0.05, 100,
-                 "most that a vertex's way may differ from its neighbours', in lengths of its edges");
+                 "share of its neighbours' displacement that a vertex takes on after every round");
+  visitor.renamed("strain", "strain_limit");
   visitor.number(
-      "swelling", tracking.swelling, 0, 1,
-      "share of the outgrowth of the layer before (dual quaternions swell bent joints) that stays: it "
+      "strain_limit", tracking.strain, 0.05, 100,
+      "most that a vertex's displacement may differ from its neighbours', in lengths of its edges");
+  visitor.renamed("swelling", "bulge_share");
+  visitor.number(
+      "bulge_share", tracking.swelling, 0, 1,
+      "share of the bulge of the layer before (dual quaternions bulge at bent joints) that stays: it "
       "makes up for what the fold displaces");
-  visitor.number("filling", filling, 0, 1,
+  visitor.renamed("filling", "volume_correction");
+  visitor.number("volume_correction", volume_correction, 0, 1,
                  "share of the volume that bent joints lose which the free skin round them restores");
-  visitor.number("rising", rising, 0, 1,
-                 "share of the way out that skin takes whose bones lie inside of other flesh");
+  visitor.renamed("rising", "depenetration");
+  visitor.number(
+      "depenetration", depenetration, 0, 1,
+      "how far bones that the pose puts inside of another part are moved out of it, with their skin");
   visitor.integer("smoothing", tracking.smoothing, 0, 20, "sweeps of smoothing where skins touch");
   visitor.integer("diffusion", tracking.diffusion, 0, 20, "sweeps that spread the smoothing");
-  visitor.integer("untangling", tracking.untangling, 0, 50, "sweeps over triangles that are flipped");
+  visitor.renamed("untangling", "flip_repair");
+  visitor.integer("flip_repair", tracking.untangling, 0, 50,
+                  "sweeps that turn flipped triangles back, at most");
 }
 
 }  // namespace sinew

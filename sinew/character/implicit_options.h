@@ -97,8 +97,8 @@ class ImplicitOptions : public LayerOptions {
   std::vector<MuscleChoice> muscles;
   std::string meshes;  ///< pattern of the meshes that make the fields; empty: found out
   TrackingOptions tracking;
-  double filling = 1;  ///< share of the volume lost at bent joints that is restored, see JointFilling
-  double rising = 1;   ///< share of the way out that bones inside of other flesh take, see BoneLift
+  double volume_correction = 1;  ///< share of the volume lost at bent joints that is restored: JointFilling
+  double depenetration = 1;  ///< how far bones inside of other parts are moved out of them, 0 to 1: BoneLift
   void visit(FieldVisitor& visitor) override;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -22,9 +23,9 @@ struct LayerFrame {
   std::span<const Affine3d> posed_from_rest;   ///< per binding of the character, see Character::bindings
   std::span<const Vec3f> rest;                 ///< welded rest surface with this frame's morph targets
   double seconds = 0;                          ///< since the performer's last frame
-  /// Per welded vertex, how free later layers are to move it: 1 at first; layers that bring skin into contact
-  /// set it for what they have brought there, down to 0. Empty when no layer asks for it.
-  std::span<float> room = {};
+  /// Free-motion mask: per welded vertex, the share of a displacement that later layers may give it. 1 at
+  /// first; layers that bring skin into contact lower it there, down to 0. Empty when no layer asks for it.
+  std::span<float> free_motion = {};
 };
 
 /// What a layer remembers or needs as scratch for one performer.
@@ -34,6 +35,9 @@ class LayerState {
   /// A copy that goes on exactly as this one would, or null for states that cannot be copied: those that are
   /// scratch only. Layers with history must override it, so that a performer can return to earlier frames.
   virtual std::unique_ptr<LayerState> clone() const { return nullptr; }
+  /// About how much memory it holds beside itself. Layers without history whose states grow with the mesh
+  /// must override it: it tells how many performers may work side by side.
+  virtual std::size_t bytes() const { return 0; }
 };
 
 /// Takes the pose and the surface so far and deforms it. Immutable and shared by all performers of a
@@ -49,8 +53,8 @@ class Layer {
   virtual std::string idle_because() const { return {}; }
   /// What a user should know about it on this character, one line each, such as parts that it leaves alone.
   virtual std::vector<std::string> notes() const { return {}; }
-  /// Whether it reads LayerFrame::room.
-  virtual bool wants_room() const { return false; }
+  /// Whether it reads LayerFrame::free_motion.
+  virtual bool uses_free_motion() const { return false; }
   /// May be null for layers that need none.
   virtual std::unique_ptr<LayerState> make_state() const { return nullptr; }
   /// `positions` are the welded vertices: what the layer before left (the rest surface for the first), to be

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/held_bytes.h>
 #include <sinew/core/parallel.h>
 
 namespace sinew {
@@ -41,7 +42,7 @@ std::vector<std::unique_ptr<LayerState>> copy_history(const Character& character
 
 }  // namespace
 
-Performer::Performer(std::shared_ptr<const Character> character, bool keep_room)
+Performer::Performer(std::shared_ptr<const Character> character, bool keep_free_motion)
     : character_(std::move(character)),
       pose_(character_->rest_pose()),
       world_from_joint_(character_->skeleton().size(), Affine3d::Identity()),
@@ -57,9 +58,9 @@ Performer::Performer(std::shared_ptr<const Character> character, bool keep_room)
     const bool welded = mesh.weld.size() != mesh.weld.welded_of_vertex.size();
     file_positions_.emplace_back(welded ? mesh.weld.welded_of_vertex.size() : 0);
   }
-  if (keep_room || std::any_of(character_->layers().begin(), character_->layers().end(),
-                               [](const auto& layer) { return layer->wants_room(); }))
-    room_.resize(positions_.size());
+  if (keep_free_motion || std::any_of(character_->layers().begin(), character_->layers().end(),
+                                      [](const auto& layer) { return layer->uses_free_motion(); }))
+    free_motion_.resize(positions_.size());
   if (const NormalSolver* solver = character_->normal_solver()) {
     normal_scratch_.resize(solver->scratch_size());
     group_normals_.resize(solver->slot_count());
@@ -69,6 +70,16 @@ Performer::Performer(std::shared_ptr<const Character> character, bool keep_room)
   perform(character_->rest_pose());
   posed_at_rest_ = posed_from_rest_;
   reset();
+}
+
+std::size_t Performer::bytes() const {
+  std::size_t bytes =
+      sizeof *this + held_bytes(pose_.joints, pose_.morph_weights, world_from_joint_, posed_from_rest_,
+                                posed_at_rest_, binding_sign_, morphed_rest_, positions_, free_motion_,
+                                states_, file_positions_, normal_scratch_, group_normals_, slot_normals_);
+  for (const std::unique_ptr<LayerState>& state : states_)
+    if (state != nullptr) bytes += state->bytes();
+  return bytes;
 }
 
 void Performer::reset() {
@@ -161,8 +172,8 @@ void Performer::perform(const Pose& pose, double seconds) {
     apply_morph_targets();
     rest = morphed_rest_;
   }
-  std::fill(room_.begin(), room_.end(), 1.0f);
-  const LayerFrame frame{pose_, world_from_joint_, posed_from_rest_, rest, seconds, room_};
+  std::fill(free_motion_.begin(), free_motion_.end(), 1.0f);
+  const LayerFrame frame{pose_, world_from_joint_, posed_from_rest_, rest, seconds, free_motion_};
   std::copy(rest.begin(), rest.end(), positions_.begin());
   for (std::size_t l = 0; l < states_.size(); ++l)
     character_->layers()[l]->deform(frame, states_[l].get(), positions_);

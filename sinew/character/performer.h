@@ -22,8 +22,8 @@ class PerformerCheckpoint {
 /// memory, so each may run on a thread of its own.
 class Performer {
  public:
-  /// `keep_room`: room() is wanted, even if no layer of the character asks for it.
-  explicit Performer(std::shared_ptr<const Character> character, bool keep_room = false);
+  /// `keep_free_motion`: free_motion() is needed, even if no layer of the character asks for it.
+  explicit Performer(std::shared_ptr<const Character> character, bool keep_free_motion = false);
 
   /// Deforms the character to `pose`, `seconds` after the last call (for layers with history; 0 is fine).
   /// Joints whose transform is not finite or absurd (beyond 1e15) take their rest, so that NaN never comes
@@ -50,10 +50,10 @@ class Performer {
 
   const Character& character() const { return *character_; }
   const std::shared_ptr<const Character>& shared_character() const { return character_; }
-  bool keeps_room() const { return !room_.empty(); }
-  /// Per welded vertex, how free the last frame's contact leaves it (LayerFrame::room); empty unless a layer
-  /// asks for it or the performer was made to keep it.
-  std::span<const float> room() const { return room_; }
+  bool keeps_free_motion() const { return !free_motion_.empty(); }
+  /// The last frame's free-motion mask (LayerFrame::free_motion); empty unless a layer asks for it or the
+  /// performer was made to keep it.
+  std::span<const float> free_motion() const { return free_motion_; }
   /// The last frame, in scene space: file vertices in file order, of the scene's mesh of that number.
   std::span<const Vec3f> positions(std::size_t mesh) const;
   /// One per normal slot (scene/normal_slots.h; the first are the file's vertices); empty when the recipe
@@ -68,6 +68,9 @@ class Performer {
   const LayerState* layer_state(std::size_t layer) const { return states_[layer].get(); }
   /// Scene from mesh space in this frame: identity for skinned meshes, the node's transform for others.
   const Affine3d& scene_from_mesh(std::size_t mesh) const;
+  /// About how much memory it holds, with its layers' states (LayerState::bytes: those of layers with history
+  /// may be missing).
+  std::size_t bytes() const;
   /// Joints and bindings that took their rest in this frame because the pose's transform was unusable.
   std::size_t rejected_joints() const { return rejected_joints_; }
 
@@ -86,7 +89,7 @@ class Performer {
   std::vector<float> binding_sign_;      // -1 where this frame mirrors
   std::vector<Vec3f> morphed_rest_;      // empty without morph targets
   std::vector<Vec3f> positions_;
-  std::vector<float> room_;  // LayerFrame::room
+  std::vector<float> free_motion_;  // LayerFrame::free_motion
   std::vector<std::unique_ptr<LayerState>> states_;
   std::weak_ptr<const void> noted_sequence_;
   int noted_frame_ = -1;

@@ -31,7 +31,17 @@ std::string show(const Json& value) {
 /// Sets fields from a JSON object and refuses what no field took.
 class FieldReader : public FieldVisitor {
  public:
-  FieldReader(const Json& object, std::string where) : object_(object), where_(std::move(where)) {}
+  /// `warnings` gets a line for each field that has its old name.
+  FieldReader(const Json& object, std::string where, std::vector<std::string>& warnings)
+      : object_(object), where_(std::move(where)), warnings_(warnings) {}
+
+  void renamed(std::string_view old_name, std::string_view name) override {
+    if (!object_.contains(std::string(old_name))) return;
+    if (object_.contains(std::string(name)))
+      fail(name, fmt::format("is given twice: '{}' is its old name; keep '{}' only", old_name, name));
+    warnings_.push_back(fmt::format("{}{}: is an old name; write '{}'", where_, old_name, name));
+    old_names_.emplace_back(name, old_name);
+  }
 
   void number(std::string_view name, double& value, double minimum, double maximum,
               std::string_view) override {
@@ -98,7 +108,7 @@ class FieldReader : public FieldVisitor {
       const std::string where = fmt::format("{}{}[{}]", where_, name, i);
       if (!entry.is_object())
         throw Error(fmt::format("{}: expected an object, found {}", where, show(entry)));
-      FieldReader reader(entry, where + ".");
+      FieldReader reader(entry, where + ".", warnings_);
       entries.visit_entry(i, reader);
       reader.refuse_unknown();
     }
@@ -109,7 +119,7 @@ class FieldReader : public FieldVisitor {
 
   void refuse_unknown() const {
     for (const auto& [name, value] : object_.items()) {
-      if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
+      if (std::find(known_.begin(), known_.end(), name) != known_.end() || is_old_name(name)) continue;
       std::string allowed;
       for (const std::string& field : known_) allowed += (allowed.empty() ? "" : ", ") + field;
       throw Error(fmt::format("{}'{}' is not a field; allowed are: {}", where_, name, allowed));
@@ -119,11 +129,21 @@ class FieldReader : public FieldVisitor {
  private:
   const Json* find(std::string_view name) {
     known_.emplace_back(name);
-    const auto field = object_.find(std::string(name));
+    const auto field = object_.find(name_in_file(name));
     return field == object_.end() ? nullptr : &*field;
   }
+  bool is_old_name(const std::string& name) const {
+    return std::any_of(old_names_.begin(), old_names_.end(),
+                       [&](const auto& renaming) { return renaming.second == name; });
+  }
+  /// The name that the file calls a field by: its own, or its old one.
+  std::string name_in_file(std::string_view name) const {
+    for (const auto& [now, old] : old_names_)
+      if (now == name) return old;
+    return std::string(name);
+  }
   [[noreturn]] void fail(std::string_view name, const std::string& what) const {
-    throw Error(fmt::format("{}{}: {}", where_, name, what));
+    throw Error(fmt::format("{}{}: {}", where_, name_in_file(name), what));
   }
   template <class Bound>
   [[noreturn]] void fail_range(std::string_view name, const Json& given, Bound minimum, Bound maximum) const {
@@ -132,7 +152,9 @@ class FieldReader : public FieldVisitor {
 
   const Json& object_;
   std::string where_;
+  std::vector<std::string>& warnings_;
   std::vector<std::string> known_;
+  std::vector<std::pair<std::string, std::string>> old_names_;  // new and old ones of fields with old names
 };
 
 /// Collects the current values.
@@ -230,7 +252,7 @@ const LayerMethod& require_method(std::string_view name, const std::string& wher
   return *method;
 }
 
-LayerRecipe parse_layer(const Json& json, const std::string& where) {
+LayerRecipe parse_layer(const Json& json, const std::string& where, std::vector<std::string>& warnings) {
   if (json.is_string()) {
     const LayerMethod& method = require_method(json.get<std::string>(), where + ": ");
     return {std::string(method.name), method.make_options()};
@@ -243,7 +265,7 @@ LayerRecipe parse_layer(const Json& json, const std::string& where) {
     throw Error(fmt::format("{}.method: expected a string, found {}", where, show(*name)));
   const LayerMethod& method = require_method(name->get<std::string>(), where + ".method: ");
   std::unique_ptr<LayerOptions> options = method.make_options();
-  FieldReader reader(json, where + ".");
+  FieldReader reader(json, where + ".", warnings);
   reader.allow("method");
   options->visit(reader);
   reader.refuse_unknown();
@@ -324,7 +346,7 @@ void Recipe::visit(FieldVisitor& fields) {
 Recipe parse_recipe(std::string_view text, const std::string& name) {
   const Json json = parse_object(text, name);
   Recipe recipe;
-  FieldReader reader(json, name + ": ");
+  FieldReader reader(json, name + ": ", recipe.warnings);
   recipe.visit(reader);
   reader.allow("layers");
   reader.refuse_unknown();
@@ -337,7 +359,8 @@ Recipe parse_recipe(std::string_view text, const std::string& name) {
       throw Error(fmt::format("{}: layers: {} of them; allowed are {}", name, layers->size(), kMostLayers));
     recipe.layers.clear();
     for (std::size_t i = 0; i < layers->size(); ++i)
-      recipe.layers.push_back(parse_layer((*layers)[i], fmt::format("{}: layers[{}]", name, i)));
+      recipe.layers.push_back(
+          parse_layer((*layers)[i], fmt::format("{}: layers[{}]", name, i), recipe.warnings));
   }
   check_layers(recipe, name);
   return recipe;
@@ -403,11 +426,13 @@ std::string to_json(const Recipe& recipe) {
   return dump(recipe_json(recipe));
 }
 
-void read_options(LayerOptions& options, std::string_view text, const std::string& name) {
+std::vector<std::string> read_options(LayerOptions& options, std::string_view text, const std::string& name) {
   const Json json = parse_object(text, name);
-  FieldReader reader(json, name + ": ");
+  std::vector<std::string> warnings;
+  FieldReader reader(json, name + ": ", warnings);
   options.visit(reader);
   reader.refuse_unknown();
+  return warnings;
 }
 
 std::string to_json(const LayerOptions& options) {

@@ -23,6 +23,8 @@ struct Recipe {
   int influences = 0;
   bool normals = true;
   std::vector<LayerRecipe> layers;
+  std::vector<std::string>
+      warnings;  ///< what reading it has to say, such as fields by old names; one line each
 
   /// Dual quaternion skinning, all else at its default.
   Recipe();
@@ -32,7 +34,7 @@ struct Recipe {
 /// Reads {"weld_tolerance": 0, …, "layers": ["dqs", {"method": "…", …}]}. A layer is a method's name or an
 /// object with the method and its settings. Throws Error naming `name`, the field and what is allowed for:
 /// JSON that does not parse, is nested deeper than 32 or longer than 1 MB, unknown or repeated fields, wrong
-/// types, numbers out of range, unknown methods.
+/// types, numbers out of range, unknown methods, a field by its new and its old name.
 Recipe parse_recipe(std::string_view json, const std::string& name);
 Recipe read_recipe(const std::filesystem::path& path);
 
@@ -48,8 +50,9 @@ Recipe recipe_for_method(std::string_view method);
 std::string to_json(const Recipe& recipe);
 
 /// The same for the settings of one layer on their own, without its "method": for programs that keep them
-/// apart. `options` keeps its fields where the JSON says nothing. Throws as parse_recipe does.
-void read_options(LayerOptions& options, std::string_view json, const std::string& name);
+/// apart. `options` keeps its fields where the JSON says nothing. Returns warnings, as Recipe has them.
+/// Throws as parse_recipe does.
+std::vector<std::string> read_options(LayerOptions& options, std::string_view json, const std::string& name);
 std::string to_json(const LayerOptions& options);
 /// As recipe_help, for one layer; its present values count as the defaults.
 std::string options_help(LayerOptions& options);

@@ -1,6 +1,7 @@
 #include <sinew/character/skin_layers.h>
 
 #include <sinew/character/character.h>
+#include <sinew/core/held_bytes.h>
 #include <sinew/skinning/dual_quaternion.h>
 #include <sinew/skinning/linear_blend.h>
 
@@ -24,6 +25,7 @@ class LinearBlendLayer : public Layer {
  private:
   struct State : LayerState {
     explicit State(std::size_t joint_count) : matrices(joint_count) {}
+    std::size_t bytes() const override { return held_bytes(matrices); }
     std::vector<SkinMatrix> matrices;
   };
   std::shared_ptr<const PackedWeights> weights_;
@@ -48,6 +50,7 @@ class DualQuaternionLayer : public Layer {
 
  private:
   struct State : LayerState {
+    std::size_t bytes() const override { return scratch.bytes(); }
     DualQuaternionScratch scratch;
   };
   std::shared_ptr<const PackedWeights> weights_;

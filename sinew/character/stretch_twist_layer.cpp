@@ -2,26 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
-#include <Eigen/LU>
-
-#include <sinew/skinning/leaf_bones.h>
+#include <sinew/character/rest_joints.h>
 
 namespace sinew {
 
 namespace {
 
-constexpr double kFarthest = 1e15;  // of a place that is one
-
 // Cosines of the angle between a bone and its child's, at which the bone gets all and nothing of its child's
 // turn. Arms that hang from the clavicle still count half; legs under the hips do not count.
 constexpr double kFullTwist = 0.85;  // 32°
 constexpr double kNoTwist = 0.45;    // 63°
-
-bool usable(const Vec3d& place) {
-  return place.allFinite() && place.cwiseAbs().maxCoeff() < kFarthest;
-}
 
 bool is_leaf(std::span<const Bone> bones_of_joint) {
   return bones_of_joint.size() == 1 && bones_of_joint[0].child < 0;
@@ -38,17 +29,6 @@ double shared_twist(const Vec3d& direction, std::span<const Bone> child_bones) {
   const double x =
       std::clamp((direction.dot(onward) / length - kNoTwist) / (kFullTwist - kNoTwist), 0.0, 1.0);
   return x * x * (3 - 2 * x);
-}
-
-/// Bindings of meshes that hang on a joint without a skin: solid things.
-std::vector<bool> solid_bindings(const Character& character) {
-  std::vector<bool> solid(character.bindings().size(), false);
-  for (const CharacterMesh& mesh : character.meshes()) {
-    if (mesh.skinned) continue;
-    for (std::size_t v = mesh.first_vertex; v < mesh.first_vertex + mesh.weld.size(); ++v)
-      for (const std::uint32_t binding : character.skin_weights().row_joints(v)) solid[binding] = true;
-  }
-  return solid;
 }
 
 class StretchTwistLayer : public Layer {
@@ -71,6 +51,7 @@ class StretchTwistLayer : public Layer {
 
  private:
   struct State : LayerState {
+    std::size_t bytes() const override { return scratch.bytes(); }
     StretchTwistScratch scratch;
   };
   std::shared_ptr<const PackedWeights> weights_;
@@ -80,83 +61,14 @@ class StretchTwistLayer : public Layer {
 
 }  // namespace
 
-RestJoints::RestJoints(const Character& character)
-    : bindings_(character.bindings().begin(), character.bindings().end()),
-      rest_world_(character.skeleton().size()),
-      solid_(solid_bindings(character)),
-      bindings_of_joint_(character.skeleton().size()) {
-  const Skeleton& skeleton = character.skeleton();
-  forward_kinematics(skeleton, character.rest_pose().joints, rest_world_);
-  std::vector<int> joint_of_binding;
-  for (std::size_t b = 0; b < bindings_.size(); ++b) {
-    const Affine3d& joint_from_rest = bindings_[b].joint_from_rest;
-    places_.push_back(joint_from_rest.linear().inverse() * -joint_from_rest.translation());
-    joint_of_binding.push_back(bindings_[b].joint);
-    if (bindings_[b].joint >= 0 && !solid_[b] && usable(places_[b]))
-      bindings_of_joint_[static_cast<std::size_t>(bindings_[b].joint)].push_back(b);
-  }
-
-  std::vector<Affine3d> rest_from_joint = rest_world_;
-  std::vector<bool> known(skeleton.size(), false);
-  for (std::size_t j = 0; j < skeleton.size(); ++j) {
-    const int parent = skeleton.joints[j].parent;
-    if (!bindings_of_joint_[j].empty()) {
-      rest_from_joint[j] = bindings_[bindings_of_joint_[j].front()].joint_from_rest.inverse();
-      known[j] = true;
-    } else if (parent >= 0 && known[static_cast<std::size_t>(parent)]) {
-      rest_from_joint[j] =
-          rest_from_joint[static_cast<std::size_t>(parent)] * character.rest_pose().joints[j].matrix();
-      known[j] = true;
-    }
-  }
-  bones_ = derive_bones(skeleton, rest_from_joint,
-                        leaf_tail_from_weights(character.rest(), character.skin_weights(), joint_of_binding));
-}
-
-std::span<const Bone> RestJoints::bones_of(int joint) const {
-  const auto begin = std::lower_bound(bones_.begin(), bones_.end(), joint,
-                                      [](const Bone& bone, int j) { return bone.joint < j; });
-  auto end = begin;
-  while (end != bones_.end() && end->joint == joint) ++end;
-  return {begin, end};
-}
-
-Vec3d RestJoints::tail(std::size_t binding, const Bone& bone) const {
-  const std::vector<std::size_t>& candidates = bindings_of_joint_[static_cast<std::size_t>(bone.joint)];
-  if (candidates.empty() || candidates.front() == binding) return bone.tail;
-  return bindings_[binding].joint_from_rest.inverse() *
-         (bindings_[candidates.front()].joint_from_rest * bone.tail);
-}
-
-int RestJoints::binding_beside(std::size_t binding, int joint) const {
-  const std::vector<std::size_t>& candidates = bindings_of_joint_[static_cast<std::size_t>(joint)];
-  if (candidates.empty()) return -1;
-  if (candidates.size() == 1 || bindings_[binding].joint < 0) return static_cast<int>(candidates.front());
-  const Vec3d expected = rest_world_[static_cast<std::size_t>(bindings_[binding].joint)].inverse() *
-                         rest_world_[static_cast<std::size_t>(joint)].translation();
-  const auto error = [&](std::size_t b) {
-    const double distance = (bindings_[binding].joint_from_rest * places_[b] - expected).norm();
-    return std::isfinite(distance) ? distance : std::numeric_limits<double>::max();
-  };
-  double least = std::numeric_limits<double>::max();
-  for (const std::size_t b : candidates) least = std::min(least, error(b));
-  // Skins of one rest space differ by the file's rounding only; of those the nearest number will do.
-  const double tolerance = expected.allFinite() ? 1e-4 * expected.norm() : 0.0;
-  const auto apart = [&](std::size_t b) { return b > binding ? b - binding : binding - b; };
-  std::size_t best = candidates.front(), best_apart = std::numeric_limits<std::size_t>::max();
-  for (const std::size_t b : candidates)
-    if (error(b) <= least + tolerance && apart(b) < best_apart) best = b, best_apart = apart(b);
-  return static_cast<int>(best);
-}
-
 std::vector<StretchBone> stretch_bones(const Character& character, const StretchTwistOptions& options) {
-  const RestJoints joints(character);
+  const RestJoints& joints = character.rest_joints();
   std::vector<StretchBone> result;
   for (std::size_t b = 0; b < character.bindings().size(); ++b) {
     const Binding& start = character.bindings()[b];
     if (start.joint < 0 || joints.is_solid(b)) continue;
     const Vec3d head = joints.place(b);
-    if (!usable(head)) continue;
+    if (!joints.is_usable(b)) continue;
     const std::span<const Bone> bones = joints.bones_of(start.joint);
     for (const Bone& bone : bones) {
       if (bone.child < 0) continue;

@@ -2,54 +2,44 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <string_view>
 
 #include <sinew/core/error.h>
-#include <sinew/core/text.h>
+#include <sinew/skeleton/joint_names.h>
 
 namespace sinew {
 
 namespace {
 
-// Of the character's size.
-constexpr double kThinnest = 0.01;
-constexpr double kThickLimb = 0.025;
-constexpr std::size_t kMostUnnamed = 6;
-// Of the flesh's thickness: more makes creases at the ends of the bone.
-constexpr double kLimit = 0.35;
+/// How flesh is found. By hand, on the built-in characters, human.glb and the fox (docs/flesh.md).
+struct FleshSuggestionTuning {
+  /// Thickness of flesh that is found by name, in diagonals of the character.
+  double thinnest = 0.01;
+  /// The same, found without a name.
+  double thick_limb = 0.025;
+  /// Elements without a name, at most.
+  std::size_t most_unnamed = 6;
+  /// Of the stretch, in thicknesses: more makes creases at the ends of the bone.
+  double limit = 0.35;
+};
+constexpr FleshSuggestionTuning kSuggestedFlesh;
 
-/// A kind of flesh, and words that joints which carry it have in their names.
 struct Kind {
+  FleshPart part;
   std::string_view name;
-  std::array<std::string_view, 5> words;
   double frequency, damping, thickness;
 };
 
 // Heavier flesh swings more slowly; calves and arms are mostly muscle.
 constexpr std::array<Kind, 6> kFleshKinds{{
-    {"thigh", {"thigh", "upleg", "upperleg", "femur", ""}, 4, 0.3, 0.4},
-    {"calf", {"calf", "shin", "lowerleg", "crus", ""}, 5, 0.4, 0.4},
-    {"upper arm", {"upperarm", "uparm", "leftarm", "rightarm", "humerus"}, 4.5, 0.35, 0.4},
-    {"breast", {"breast", "boob", "bust", "", ""}, 3, 0.2, 0.2},
-    {"cheek", {"cheek", "", "", "", ""}, 5, 0.3, 0.3},
-    {"buttock", {"butt", "glute", "", "", ""}, 3.5, 0.25, 0.2},
+    {FleshPart::thigh, "thigh", 4, 0.3, 0.4},
+    {FleshPart::calf, "calf", 5, 0.4, 0.4},
+    {FleshPart::upper_arm, "upper arm", 4.5, 0.35, 0.4},
+    {FleshPart::breast, "breast", 3, 0.2, 0.2},
+    {FleshPart::cheek, "cheek", 5, 0.3, 0.3},
+    {FleshPart::buttock, "buttock", 3.5, 0.25, 0.2},
 }};
-
-/// Small letters alone: "Left_UpLeg.001" is "leftupleg".
-std::string letters_of(std::string_view name) {
-  std::string letters;
-  for (const char c : name)
-    if (std::isalpha(static_cast<unsigned char>(c))) letters += lower_case(c);
-  return letters;
-}
-
-bool has_any(const std::string& letters, std::span<const std::string_view> words) {
-  return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
-    return !word.empty() && letters.find(word) != std::string::npos;
-  });
-}
 
 class FleshSuggester {
  public:
@@ -67,14 +57,14 @@ class FleshSuggester {
 
   std::vector<FleshChoice> suggest() {
     for (std::size_t j = 0; j < skeleton_.size(); ++j) {
-      const std::string letters = letters_of(skeleton_.joints[j].name);
+      const FleshPart part = flesh_part_of(skeleton_.joints[j].name);
       for (const Kind& kind : kFleshKinds)
-        if (has_any(letters, kind.words)) {
+        if (kind.part == part) {
           FleshChoice choice;
           choice.name = kind.name;
           choice.joint = skeleton_.joints[j].name;
           choice.frequency = kind.frequency, choice.damping = kind.damping, choice.thickness = kind.thickness;
-          add(choice, kThinnest);
+          add(choice, kSuggestedFlesh.thinnest);
           break;
         }
     }
@@ -98,7 +88,7 @@ class FleshSuggester {
   }
 
   bool add(FleshChoice choice, double least) {
-    choice.limit = kLimit;
+    choice.limit = kSuggestedFlesh.limit;
     if (choice.joint.empty() || !(thickness_of(choice) >= least * size_)) return false;
     elements_.push_back(choice);
     return true;
@@ -112,36 +102,33 @@ class FleshSuggester {
 
   /// From the hips to the topmost joint of the trunk before neck and limbs.
   void suggest_belly() {
-    constexpr std::array<std::string_view, 3> kHips{"hips", "pelvis", "hip"};
-    constexpr std::array<std::string_view, 4> kTrunk{"spine", "chest", "waist", "abdomen"};
     for (std::size_t j = 0; j < skeleton_.size(); ++j) {
-      if (!has_skin_[j] || !has_any(letters_of(skeleton_.joints[j].name), kHips)) continue;
+      if (!has_skin_[j] || !is_hip_name(skeleton_.joints[j].name)) continue;
       std::size_t top = j;
       for (std::size_t k = j + 1; k < skeleton_.size(); ++k)
-        if (has_skin_[k] && below(k, top) && has_any(letters_of(skeleton_.joints[k].name), kTrunk)) top = k;
+        if (has_skin_[k] && below(k, top) && is_trunk_name(skeleton_.joints[k].name)) top = k;
       if (top == j) continue;
       FleshChoice choice;
       choice.name = "belly";
       choice.joint = skeleton_.joints[j].name;
       choice.to = skeleton_.joints[top].name;
       choice.frequency = 3.5, choice.damping = 0.25, choice.thickness = 0.3;
-      if (add(choice, kThinnest)) return;
+      if (add(choice, kSuggestedFlesh.thinnest)) return;
     }
   }
 
   void suggest_tail() {
-    constexpr std::array<std::string_view, 1> kTail{"tail"};
     for (std::size_t j = 0; j < skeleton_.size(); ++j) {
-      if (!has_any(letters_of(skeleton_.joints[j].name), kTail)) continue;
+      if (!is_tail_name(skeleton_.joints[j].name)) continue;
       std::size_t last = j;
       for (std::size_t k = j + 1; k < skeleton_.size(); ++k)
-        if (below(k, last) && has_any(letters_of(skeleton_.joints[k].name), kTail)) last = k;
+        if (below(k, last) && is_tail_name(skeleton_.joints[k].name)) last = k;
       FleshChoice choice;
       choice.name = "tail";
       choice.joint = skeleton_.joints[j].name;
       if (last != j) choice.to = skeleton_.joints[last].name;
       choice.frequency = 3, choice.damping = 0.2;
-      if (add(choice, kThinnest / 4)) return;
+      if (add(choice, kSuggestedFlesh.thinnest / 4)) return;
     }
   }
 
@@ -156,11 +143,11 @@ class FleshSuggester {
       choice.joint = skeleton_.joints[j].name;
       choice.thickness = 0.4;
       const double thickness = thickness_of(choice);
-      if (thickness >= kThickLimb * size_) found.emplace_back(-thickness, choice);
+      if (thickness >= kSuggestedFlesh.thick_limb * size_) found.emplace_back(-thickness, choice);
     }
     std::stable_sort(found.begin(), found.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
-    for (std::size_t i = 0; i < std::min(found.size(), kMostUnnamed); ++i)
+    for (std::size_t i = 0; i < std::min(found.size(), kSuggestedFlesh.most_unnamed); ++i)
       elements_.push_back(found[i].second);
   }
 

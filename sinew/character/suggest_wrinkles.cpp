@@ -16,22 +16,43 @@ namespace sinew {
 
 namespace {
 
-constexpr double kLeastCompression = 0.16;
-constexpr double kLeastShare = 0.3;  // of the strongest compression there is
-constexpr double kMostCovered = 0.25;
-// What belongs to a place: skin that is compressed by this share of its peak, the same way and facing the
-// same way.
-constexpr double kShareOfPeak = 0.4, kSameWay = 0.6, kSameSide = 0.2;
-constexpr int kSmoothings = 3;
-constexpr double kBeyond = 0.3;  // ends reach beyond what folds, by this share of its length
-constexpr double kWider = 1.3;
-// A place ends so far from its peak, in diagonals of the character: left and right stay apart.
-constexpr double kReach = 0.07;
-// Folds are so many times longer than wide, and lower than skin that gives nothing would have them.
-constexpr double kSlenderness = 5, kStrength = 0.7;
-constexpr int kFewestFolds = 2, kMostFolds = 6;
-constexpr std::size_t kFewestVertices = 6;
-constexpr double kMostExtension = 1.25;
+/// How tools are found. All by hand, on the built-in characters, the trousers and human.glb
+/// (docs/wrinkles.md).
+struct WrinkleSuggestionTuning {
+  /// Share of its length that skin must lose for a tool.
+  double least_compression = 0.16;
+  /// The same, of the strongest compression on the character.
+  double least_share = 0.3;
+  /// Share of the vertices under a tool that others may have covered.
+  double most_covered = 0.25;
+  /// Skin of one place: compressed by at least this share of its peak, ...
+  double share_of_peak = 0.4;
+  /// ... in the same direction (cosine, of a line), ...
+  double same_direction = 0.6;
+  /// ... and facing the same side (cosine of the normals).
+  double same_side = 0.2;
+  /// Sweeps over the compression before peaks are looked for.
+  int smoothings = 3;
+  /// Ends reach beyond what folds by this share of its length.
+  double beyond = 0.3;
+  /// A tool is this many times as wide as what folds.
+  double wider = 1.3;
+  /// A place ends this far from its peak, in diagonals of the character: left and right stay apart.
+  double reach = 0.07;
+  /// Folds are this many times longer than wide.
+  double slenderness = 5;
+  /// Their height, as a share of what skin that gives nothing would have.
+  double strength = 0.7;
+  /// Per tool.
+  int fewest_folds = 2;
+  /// Per tool.
+  int most_folds = 6;
+  /// Of a place.
+  std::size_t fewest_vertices = 6;
+  /// Length at which folds begin, at most, in lengths at rest.
+  double most_extension = 1.25;
+};
+constexpr WrinkleSuggestionTuning kSuggestion;
 
 /// What was seen of a vertex in the frame in which it was compressed the most.
 struct Peak {
@@ -42,7 +63,7 @@ struct Peak {
 /// Amounts as their neighbours have them on average: single squeezed triangles are noise.
 void smooth_amounts(const OneRings& rings, std::vector<Compression>& values) {
   std::vector<double> next(values.size());
-  for (int round = 0; round < kSmoothings; ++round) {
+  for (int round = 0; round < kSuggestion.smoothings; ++round) {
     for (std::size_t v = 0; v < values.size(); ++v) {
       double sum = values[v].amount;
       for (const std::uint32_t n : rings[v]) sum += values[n].amount;
@@ -65,7 +86,7 @@ class WrinkleSuggester {
     Eigen::AlignedBox3f box;
     for (const Triangle& t : rest_.triangles)
       for (const std::uint32_t v : t) box.extend(rest_.positions[v]);
-    reach_ = box.isEmpty() ? 0 : kReach * static_cast<double>(box.diagonal().norm());
+    reach_ = box.isEmpty() ? 0 : kSuggestion.reach * static_cast<double>(box.diagonal().norm());
     normals_.assign(rest_.positions.size(), Vec3d::Zero());
     for (const Triangle& t : rest_.triangles) {
       const Vec3d a = rest_.positions[t[0]].cast<double>();
@@ -95,8 +116,10 @@ class WrinkleSuggester {
       return peaks_[a].compression.amount > peaks_[b].compression.amount;
     });
     std::vector<WrinkleChoice> tools;
-    const double least =
-        order.empty() ? 0 : std::max(kLeastCompression, kLeastShare * peaks_[order[0]].compression.amount);
+    const double least = order.empty()
+                             ? 0
+                             : std::max(kSuggestion.least_compression,
+                                        kSuggestion.least_share * peaks_[order[0]].compression.amount);
     for (const std::uint32_t v : order) {
       if (tools.size() == most || peaks_[v].compression.amount < least) break;
       if (taken_[v] || peaks_[v].compression.direction.isZero()) continue;
@@ -116,9 +139,9 @@ class WrinkleSuggester {
     for (std::size_t i = 0; i < place.size(); ++i)
       for (const std::uint32_t n : rings_[place[i]]) {
         const Compression& there = peaks_[n].compression;
-        if (seen[n] || taken_[n] || there.amount < kShareOfPeak * at_peak.amount ||
-            std::abs(there.direction.dot(at_peak.direction)) < kSameWay ||
-            normals_[n].dot(normals_[peak]) < kSameSide ||
+        if (seen[n] || taken_[n] || there.amount < kSuggestion.share_of_peak * at_peak.amount ||
+            std::abs(there.direction.dot(at_peak.direction)) < kSuggestion.same_direction ||
+            normals_[n].dot(normals_[peak]) < kSuggestion.same_side ||
             static_cast<double>((rest_.positions[n] - rest_.positions[peak]).norm()) > reach_)
           continue;
         seen[n] = 1;
@@ -130,21 +153,21 @@ class WrinkleSuggester {
   bool make_tool(std::uint32_t peak, WrinkleChoice& tool) {
     const std::vector<std::uint32_t> place = place_round(peak);
     for (const std::uint32_t v : place) taken_[v] = 1;
-    if (place.size() < kFewestVertices) return false;
-    // The middle and the way of the place, weighed by how much its skin is compressed.
+    if (place.size() < kSuggestion.fewest_vertices) return false;
+    // The middle and the direction of the place, weighed by how much its skin is compressed.
     Vec3d middle = Vec3d::Zero(), normal = Vec3d::Zero();
-    Mat3d ways = Mat3d::Zero();
+    Mat3d directions = Mat3d::Zero();
     double sum = 0;
     for (const std::uint32_t v : place) {
       const Compression& c = peaks_[v].compression;
       sum += c.amount;
       middle += c.amount * rest_.positions[v].cast<double>();
       normal += c.amount * normals_[v];
-      ways += c.amount * c.direction * c.direction.transpose();
+      directions += c.amount * c.direction * c.direction.transpose();
     }
     middle /= sum;
     const Vec3d z = normal.normalized();
-    Vec3d along = Eigen::SelfAdjointEigenSolver<Mat3d>(ways).eigenvectors().col(2);
+    Vec3d along = Eigen::SelfAdjointEigenSolver<Mat3d>(directions).eigenvectors().col(2);
     along = (along - along.dot(z) * z).normalized();
     if (!along.allFinite() || !z.allFinite()) return false;
     const Vec3d across = z.cross(along);
@@ -159,8 +182,8 @@ class WrinkleSuggester {
     const double length = high - low, width = right - left;
     if (!(length > 0 && width > 0)) return false;
     middle += (left + right) / 2 * across;
-    const Vec3d from = middle + (low - kBeyond * length) * along,
-                to = middle + (high + kBeyond * length) * along;
+    const Vec3d from = middle + (low - kSuggestion.beyond * length) * along,
+                to = middle + (high + kSuggestion.beyond * length) * along;
     tool.name = name_of(peak);
     tool.mesh = mesh_of(peak);
     // What lies under the tool; a place that others cover already is not worth one of its own.
@@ -168,14 +191,16 @@ class WrinkleSuggester {
     std::size_t covered = 0;
     for (std::uint32_t v = 0; v < taken_.size(); ++v) {
       const Vec3d there = rest_.positions[v].cast<double>() - middle;
-      if (there.dot(along) > low - kBeyond * length && there.dot(along) < high + kBeyond * length &&
-          std::abs(there.dot(across)) < kWider * width / 2 && std::abs(there.dot(z)) < length &&
+      if (there.dot(along) > low - kSuggestion.beyond * length &&
+          there.dot(along) < high + kSuggestion.beyond * length &&
+          std::abs(there.dot(across)) < kSuggestion.wider * width / 2 && std::abs(there.dot(z)) < length &&
           normals_[v].dot(z) > 0) {
         under.push_back(v);
         covered += covered_[v] != 0;
       }
     }
-    if (static_cast<double>(covered) > kMostCovered * static_cast<double>(under.size())) return false;
+    if (static_cast<double>(covered) > kSuggestion.most_covered * static_cast<double>(under.size()))
+      return false;
     for (const std::uint32_t v : under) taken_[v] = covered_[v] = 1;
     const std::uint32_t start = nearest(from, peak), end = nearest(to, peak);
     if (start == end) return false;  // thinner than its triangles
@@ -183,10 +208,11 @@ class WrinkleSuggester {
       const Vec3f& at = rest_.positions[v];
       tool.points.push_back({at.x(), at.y(), at.z()});
     }
-    tool.width = kWider * width;
-    tool.folds = std::clamp(static_cast<int>(std::lround((to - from).norm() * kSlenderness / tool.width)),
-                            kFewestFolds, kMostFolds);
-    tool.strength = kStrength;
+    tool.width = kSuggestion.wider * width;
+    tool.folds =
+        std::clamp(static_cast<int>(std::lround((to - from).norm() * kSuggestion.slenderness / tool.width)),
+                   kSuggestion.fewest_folds, kSuggestion.most_folds);
+    tool.strength = kSuggestion.strength;
     tool.levels = {{0.8}, {0.2}};
     return true;
   }
@@ -198,7 +224,8 @@ class WrinkleSuggester {
     double distance = std::numeric_limits<double>::infinity();
     for (std::size_t v = mesh.first_vertex; v < mesh.first_vertex + mesh.weld.size(); ++v) {
       const double d = (rest_.positions[v].cast<double>() - point).norm();
-      if (d >= distance || rings_[v].empty() || !(normals_[v].dot(normals_[peak]) > kSameSide)) continue;
+      if (d >= distance || rings_[v].empty() || !(normals_[v].dot(normals_[peak]) > kSuggestion.same_side))
+        continue;
       distance = d;
       best = static_cast<std::uint32_t>(v);
     }
@@ -251,7 +278,7 @@ void set_extensions(const std::shared_ptr<const Character>& character, const Wri
   }
   // Skin that was stretched and comes back does not fold at once: half of the way counts.
   for (std::size_t i = 0; i < tools.size(); ++i)
-    tools[i].extension = std::min(1 + (longest[i] - 1) / 2, kMostExtension);
+    tools[i].extension = std::min(1 + (longest[i] - 1) / 2, kSuggestion.most_extension);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include <sinew/character/stretch_twist_layer.h>
+#include <sinew/character/rest_joints.h>
 #include <sinew/core/error.h>
 #include <sinew/core/parallel.h>
 #include <sinew/core/pattern.h>
@@ -19,13 +19,18 @@ namespace sinew {
 
 namespace {
 
-// Volumes of float positions are not known better than this share of the part's.
-constexpr double kTolerance = 1e-9;
-// A joint that bends by less than this, in radians, has no hinge to speak of: its two cross axes share alike.
-constexpr double kHinge = 30 * std::numbers::pi / 180;
-// Near a border skin loses its freedom, within this share of the limb's radius.
-constexpr double kBorder = 0.5;
-constexpr int kRoomSweeps = 8;
+/// By hand, on the built-in characters (docs/volume.md); epsilons are marked.
+struct VolumeLayerTuning {
+  /// Volumes of float positions are not known better than this share of the part's (epsilon).
+  double tolerance = 1e-9;
+  /// A joint that bends by less, in radians, has no clear hinge: its two cross axes share alike.
+  double hinge = 30 * std::numbers::pi / 180;
+  /// Near a border skin loses its freedom, within this share of the limb's radius.
+  double border = 0.5;
+  /// Sweeps by which the free-motion mask fades out towards contacts.
+  int mask_sweeps = 8;
+};
+constexpr VolumeLayerTuning kVolume;
 constexpr std::size_t kMostNotes = 5;
 constexpr std::size_t kVolumePerTask = 4096;
 
@@ -39,8 +44,8 @@ LimbChart make_chart(const Character& character, const RestJoints& joints) {
     if (joint < 0 || joints.is_solid(b) || !joints.place(b).allFinite()) continue;
     for (const Bone& bone : joints.bones_of(joint)) {
       LimbBone limb{b, -1, joints.place(b), joints.tail(b, bone)};
-      if (!limb.to.allFinite()) continue;
-      if (bone.child >= 0) limb.tail = joints.binding_beside(b, bone.child);
+      if (!limb.tail.allFinite()) continue;
+      if (bone.child >= 0) limb.tail_anchor = joints.binding_beside(b, bone.child);
       bones_of[b].push_back(static_cast<std::uint32_t>(bones.size()));
       bones.push_back(limb);
     }
@@ -50,13 +55,13 @@ LimbChart make_chart(const Character& character, const RestJoints& joints) {
     const Vec3d at = character.rest()[v].cast<double>();
     double nearest = std::numeric_limits<double>::infinity();
     for (const std::uint32_t b : bones_of[character.skin_weights().row_joints(v)[0]]) {
-      const Vec3d along = bones[b].to - bones[b].from;
-      const Vec3d point = nearest_on_segment(bones[b].from, bones[b].to, at);
+      const Vec3d along = bones[b].tail - bones[b].head;
+      const Vec3d point = nearest_on_segment(bones[b].head, bones[b].tail, at);
       const double distance = (at - point).norm();
       if (!(distance < nearest)) continue;
       nearest = distance;
       const double length2 = along.squaredNorm();
-      places[v] = {b, length2 > 0 ? (point - bones[b].from).dot(along) / length2 : 0, at - point};
+      places[v] = {b, length2 > 0 ? (point - bones[b].head).dot(along) / length2 : 0, at - point};
     }
   }
   return {character.bindings().size(), std::move(bones), std::move(places)};
@@ -71,7 +76,7 @@ std::vector<float> away_from_borders(const Character& character, const LimbChart
   std::vector<std::uint32_t> border;
   for (const std::vector<std::uint32_t>& loop : closed.borders)
     border.insert(border.end(), loop.begin(), loop.end());
-  // Along edges: Dijkstra's way, from all of them at once.
+  // Along edges: by Dijkstra, from all of them at once.
   std::vector<std::vector<std::uint32_t>> around(rest.size());
   for (const Triangle& f : character.triangles())
     for (int k = 0; k < 3; ++k)
@@ -89,7 +94,7 @@ std::vector<float> away_from_borders(const Character& character, const LimbChart
     }
   }
   for (std::size_t v = 0; v < rest.size(); ++v) {
-    const double reach = kBorder * chart.places()[v].outwards.norm();
+    const double reach = kVolume.border * chart.places()[v].outwards.norm();
     if (reach > 0)
       result[v] = static_cast<float>(smooth_step(0.0, 1.0, static_cast<double>(distance[v]) / reach));
   }
@@ -139,19 +144,24 @@ std::vector<float> painted_freedom(const Character& character, const std::string
 }  // namespace
 
 struct VolumeLayer::State : LayerState {
+  std::size_t bytes() const override {
+    return scratch.bytes() + held_bytes(anchors, frames, shares, target_volumes, determinants, scales,
+                                        free_motion, next_free_motion);
+  }
+
   VolumeScratch scratch;
   std::vector<Vec3d> anchors;
   std::vector<VolumeFrame> frames;
   std::vector<VolumeShares> shares;
-  std::vector<double> wanted;
+  std::vector<double> target_volumes;
   std::vector<double> determinants, scales;  // per binding
-  std::vector<float> room, next_room;
+  std::vector<float> free_motion, next_free_motion;
 };
 
 VolumeLayer::VolumeLayer(const Character& character, const VolumeLayerOptions& options)
     : has_morphs_(character.morph_weight_count() > 0), respect_contact_(options.respect_contact) {
   const std::span<const Binding> bindings = character.bindings();
-  const RestJoints joints(character);
+  const RestJoints& joints = character.rest_joints();
   const LimbChart chart = make_chart(character, joints);
   std::vector<std::uint32_t> anchor_of_vertex;
   for (std::size_t v = 0; v < character.rest().size(); ++v)
@@ -166,7 +176,7 @@ VolumeLayer::VolumeLayer(const Character& character, const VolumeLayerOptions& o
     rest_anchors_.push_back(joints.place(b).allFinite() ? joints.place(b) : Vec3d(Vec3d::Zero()));
   std::vector<bool> used(options.joints.size(), false);
   for (std::uint32_t b = 0; b < bindings.size(); ++b) {
-    Hinge& hinge = hinges_.emplace_back();
+    JointAxes& axes = joint_axes_.emplace_back();
     joint_of_binding_.push_back(bindings[b].joint);
     const VolumeChoice* choice = &options.choice;
     std::string where = "volume";
@@ -177,24 +187,24 @@ VolumeLayer::VolumeLayer(const Character& character, const VolumeLayerOptions& o
           choice = &options.joints[i].choice, where = fmt::format("volume: joints: {}", i);
           used[i] = true;
         }
-      for (int above = joint->parent; above >= 0 && hinge.parent < 0;
+      for (int above = joint->parent; above >= 0 && axes.parent < 0;
            above = character.skeleton().joints[static_cast<std::size_t>(above)].parent)
-        hinge.parent = joints.binding_beside(b, above);
+        axes.parent = joints.binding_beside(b, above);
     }
     shares_.push_back(choice->shares(where));
     strengths_.push_back(choice->strength);
-    limits_.push_back(choice->most * chart.radius(b));
+    limits_.push_back(choice->max_displacement * chart.radius(b));
     const FreedomRule rule = choice->rule(where);
-    hinge.bone = choice->bone();
-    parents[b] = hinge.parent;
-    if (hinge.parent >= 0)
-      hinge.before = rest_anchors_[b] - rest_anchors_[static_cast<std::size_t>(hinge.parent)];
+    axes.bone = choice->bone();
+    parents[b] = axes.parent;
+    if (axes.parent >= 0)
+      axes.before = rest_anchors_[b] - rest_anchors_[static_cast<std::size_t>(axes.parent)];
     for (const LimbBone& bone : chart.bones())
-      if (bone.head == b && (bone.to - bone.from).norm() > hinge.behind.norm())
-        hinge.behind = bone.to - bone.from;
-    hinge.before.stableNormalize(), hinge.behind.stableNormalize();
-    const Vec3d& bone = hinge.behind.squaredNorm() > 0 ? hinge.behind : hinge.before;
-    if (bone.squaredNorm() > 0) hinge.across = bone.unitOrthogonal();
+      if (bone.head_anchor == b && (bone.tail - bone.head).norm() > axes.behind.norm())
+        axes.behind = bone.tail - bone.head;
+    axes.before.stableNormalize(), axes.behind.stableNormalize();
+    const Vec3d& bone = axes.behind.squaredNorm() > 0 ? axes.behind : axes.before;
+    if (bone.squaredNorm() > 0) axes.across = bone.unitOrthogonal();
 
     freedoms_[b] = find_freedom(chart, character.rest(), b, rule, &rings_);
     std::vector<float> weight;
@@ -273,66 +283,70 @@ std::unique_ptr<LayerState> VolumeLayer::make_state() const {
   auto state = std::make_unique<State>();
   state->scratch = keeper_->make_scratch();
   state->anchors = rest_anchors_;
-  state->frames.resize(hinges_.size());
+  state->frames.resize(joint_axes_.size());
   state->shares = shares_;
-  state->wanted.resize(keeper_->cells().cells().size());
-  state->determinants.resize(hinges_.size());
-  state->scales.resize(hinges_.size());
-  if (respect_contact_) state->room.resize(rings_.size()), state->next_room.resize(rings_.size());
+  state->target_volumes.resize(keeper_->cells().cells().size());
+  state->determinants.resize(joint_axes_.size());
+  state->scales.resize(joint_axes_.size());
+  if (respect_contact_)
+    state->free_motion.resize(rings_.size()), state->next_free_motion.resize(rings_.size());
   return state;
 }
 
-std::span<const float> VolumeLayer::find_room(const LayerFrame& frame, State& state) const {
-  if (!respect_contact_ || frame.room.empty()) return {};
-  std::copy(frame.room.begin(), frame.room.end(), state.room.begin());
-  if (std::all_of(state.room.begin(), state.room.end(), [](float room) { return room == 1; })) return {};
-  for (int sweep = 0; sweep < kRoomSweeps; ++sweep) {
-    parallel_blocks(state.room.size(), kVolumePerTask, [&](std::size_t begin, std::size_t end) {
+std::span<const float> VolumeLayer::find_free_motion(const LayerFrame& frame, State& state) const {
+  if (!respect_contact_ || frame.free_motion.empty()) return {};
+  std::copy(frame.free_motion.begin(), frame.free_motion.end(), state.free_motion.begin());
+  if (std::all_of(state.free_motion.begin(), state.free_motion.end(),
+                  [](float free_motion) { return free_motion == 1; }))
+    return {};
+  for (int sweep = 0; sweep < kVolume.mask_sweeps; ++sweep) {
+    parallel_blocks(state.free_motion.size(), kVolumePerTask, [&](std::size_t begin, std::size_t end) {
       for (std::size_t v = begin; v < end; ++v) {
         float sum = 0;
-        for (const std::uint32_t n : rings_[v]) sum += state.room[n];
+        for (const std::uint32_t n : rings_[v]) sum += state.free_motion[n];
         const auto count = static_cast<float>(rings_[v].size());
-        state.next_room[v] = count > 0 ? std::min(state.room[v], sum / count) : state.room[v];
+        state.next_free_motion[v] =
+            count > 0 ? std::min(state.free_motion[v], sum / count) : state.free_motion[v];
       }
     });
-    std::swap(state.room, state.next_room);
+    std::swap(state.free_motion, state.next_free_motion);
   }
-  return state.room;
+  return state.free_motion;
 }
 
-void VolumeLayer::find_wanted(const LayerFrame& frame, State& state) const {
+void VolumeLayer::find_target_volumes(const LayerFrame& frame, State& state) const {
   if (has_morphs_)
-    keeper_->measure(frame.rest, rest_anchors_, state.scratch, state.wanted);
+    keeper_->measure(frame.rest, rest_anchors_, state.scratch, state.target_volumes);
   else
-    std::copy(keeper_->rest_volumes().begin(), keeper_->rest_volumes().end(), state.wanted.begin());
+    std::copy(keeper_->rest_volumes().begin(), keeper_->rest_volumes().end(), state.target_volumes.begin());
   // Joints that are scaled hold as much more: a cell as its own joint says, and what other joints hold of it
   // as they do.
   bool scaled = false;
-  for (std::size_t b = 0; b < hinges_.size(); ++b) {
+  for (std::size_t b = 0; b < joint_axes_.size(); ++b) {
     state.determinants[b] = frame.posed_from_rest[b].linear().determinant();
     state.scales[b] = std::cbrt(std::abs(state.determinants[b]));
     scaled |= std::abs(state.determinants[b] - 1) > 1e-5;
   }
   if (!scaled) return;
   const std::span<const VolumeCells::Cell> cells = keeper_->cells().cells();
-  for (std::size_t c = 0; c < cells.size(); ++c) state.wanted[c] *= state.determinants[cells[c].anchor];
+  for (std::size_t c = 0; c < cells.size(); ++c)
+    state.target_volumes[c] *= state.determinants[cells[c].anchor];
   for (const Holding& holding : holdings_)
-    state.wanted[holding.cell] +=
+    state.target_volumes[holding.cell] +=
         (state.determinants[holding.binding] - state.determinants[cells[holding.cell].anchor]) *
         holding.volume;
 }
 
 void VolumeLayer::find_frame(std::size_t binding, const LayerFrame& frame, State& state) const {
-  const Hinge& hinge = hinges_[binding];
+  const JointAxes& axes = joint_axes_[binding];
   const Affine3d& behind = frame.posed_from_rest[binding];
   VolumeFrame& result = state.frames[binding];
   result.origin = state.anchors[binding];
-  const bool has_parent = hinge.parent >= 0;
-  const Affine3d& before =
-      has_parent ? frame.posed_from_rest[static_cast<std::size_t>(hinge.parent)] : behind;
-  const Vec3d first = (before.linear() * hinge.before).stableNormalized();
-  const Vec3d second = (behind.linear() * hinge.behind).stableNormalized();
-  Vec3d along = (1 - hinge.bone) * first + hinge.bone * second;
+  const bool has_parent = axes.parent >= 0;
+  const Affine3d& before = has_parent ? frame.posed_from_rest[static_cast<std::size_t>(axes.parent)] : behind;
+  const Vec3d first = (before.linear() * axes.before).stableNormalized();
+  const Vec3d second = (behind.linear() * axes.behind).stableNormalized();
+  Vec3d along = (1 - axes.bone) * first + axes.bone * second;
   Quatd turn = has_parent ? rotation_of(behind) * rotation_of(before).conjugate() : Quatd::Identity();
   if (turn.w() < 0) turn.coeffs() = -turn.coeffs();
   // Folded flat, where the middle of both bones is across them; or one of the two is not there.
@@ -344,8 +358,8 @@ void VolumeLayer::find_frame(std::size_t binding, const LayerFrame& frame, State
   // sine of half the angle. Without a bend it could be anywhere; there it is one that goes with the joint. It
   // is a line without a direction: between the two go the doubled angles.
   const Vec3d axis = turn.vec() - along.dot(turn.vec()) * along;
-  const double known = smooth_step(0.0, kHinge, 2 * std::asin(std::min(1.0, axis.norm())));
-  Vec3d usual = behind.linear() * hinge.across;
+  const double known = smooth_step(0.0, kVolume.hinge, 2 * std::asin(std::min(1.0, axis.norm())));
+  Vec3d usual = behind.linear() * axes.across;
   usual -= along.dot(usual) * along;
   usual = usual.norm() > 1e-6 * behind.linear().norm() ? usual.normalized() : along.unitOrthogonal();
   const Vec3d beside = along.cross(usual);
@@ -364,14 +378,14 @@ void VolumeLayer::find_frame(std::size_t binding, const LayerFrame& frame, State
 void VolumeLayer::deform(const LayerFrame& frame, LayerState* state, std::span<Vec3f> positions) const {
   if (!keeper_->can_act()) return;
   auto& s = *static_cast<State*>(state);
-  find_wanted(frame, s);
-  for (std::size_t b = 0; b < hinges_.size(); ++b) {
+  find_target_volumes(frame, s);
+  for (std::size_t b = 0; b < joint_axes_.size(); ++b) {
     if (!needed_[b]) continue;
     s.anchors[b] = frame.posed_from_rest[b] * rest_anchors_[b];
     find_frame(b, frame, s);
   }
-  keeper_->keep({s.anchors, s.frames, s.shares, strengths_, s.wanted, find_room(frame, s), s.scales, limits_,
-                 kTolerance},
+  keeper_->keep({s.anchors, s.frames, s.shares, strengths_, s.target_volumes, find_free_motion(frame, s),
+                 s.scales, limits_, kVolume.tolerance},
                 s.scratch, positions);
 }
 

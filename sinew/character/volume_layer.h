@@ -24,7 +24,7 @@ struct VolumeChoice {
 
   std::size_t preset = 0;
   double strength = 1;
-  double most = 0.2;  ///< how far skin moves, in radii of the limb
+  double max_displacement = 0.2;  ///< of skin, in radii of the limb
   double share_along = kAsPreset, share_hinge = kAsPreset, share_across = kAsPreset;
   std::size_t axis = 0;  ///< along which bone the first axis lies; 0: as the preset says
   double softness = kAsPreset;
@@ -66,7 +66,7 @@ class VolumeLayer : public Layer {
 
   std::string idle_because() const override;
   std::vector<std::string> notes() const override { return notes_; }
-  bool wants_room() const override { return respect_contact_ && keeper_->can_act(); }
+  bool uses_free_motion() const override { return respect_contact_ && keeper_->can_act(); }
   std::unique_ptr<LayerState> make_state() const override;
   void deform(const LayerFrame& frame, LayerState* state, std::span<Vec3f> positions) const override;
 
@@ -77,8 +77,8 @@ class VolumeLayer : public Layer {
   std::span<const Vec3d> rest_anchors() const { return rest_anchors_; }
 
  private:
-  /// Of a binding's joint.
-  struct Hinge {
+  /// Along which axes a joint restores its volume: of a binding's joint.
+  struct JointAxes {
     int parent = -1;                                       // binding
     Vec3d before = Vec3d::Zero(), behind = Vec3d::Zero();  // directions of its bones at rest; zero: none
     Vec3d across = Vec3d::UnitX();                         // some direction across them
@@ -91,15 +91,16 @@ class VolumeLayer : public Layer {
   };
   struct State;
 
-  /// The frame's room, fading out towards contacts over a few rings: skin must not shear beside them.
-  std::span<const float> find_room(const LayerFrame& frame, State& state) const;
+  /// The frame's free-motion mask, fading out towards contacts over a few rings: skin must not shear beside
+  /// them.
+  std::span<const float> find_free_motion(const LayerFrame& frame, State& state) const;
   void note_sheets(const Character& character);
-  void find_wanted(const LayerFrame& frame, State& state) const;
+  void find_target_volumes(const LayerFrame& frame, State& state) const;
   void find_frame(std::size_t binding, const LayerFrame& frame, State& state) const;
 
   std::unique_ptr<const VolumeKeeper> keeper_;
   std::vector<Vec3d> rest_anchors_;
-  std::vector<Hinge> hinges_;
+  std::vector<JointAxes> joint_axes_;
   std::vector<std::uint8_t> needed_;  // per binding, whether it has cells
   std::vector<VolumeShares> shares_;
   std::vector<double> strengths_;

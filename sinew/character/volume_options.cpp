@@ -49,8 +49,9 @@ void VolumeChoice::visit(FieldVisitor& fields) {
       "(gives way across the hinge)");
   fields.number("strength", strength, 0, 4,
                 "how much of the lost volume is restored; more than 1 exaggerates");
+  fields.renamed("most", "max_displacement");
   fields.number(
-      "most", most, 0.01, 10,
+      "max_displacement", max_displacement, 0.01, 10,
       "how far skin moves, in radii of the limb; what a joint cannot restore within that its neighbours do");
   fields.number("share_along", share_along, -1, 1, "share restored along the bone; -1: as the preset says");
   fields.number("share_hinge", share_hinge, -1, 1, "along the axis that the joint turns about");

@@ -68,11 +68,18 @@ struct WrinkleState : LayerState {
   std::vector<double> heights, tightness;                 // of all tools together
   struct ToolState {
     WrinkleCurve::Heights heights;
-    WrinkleHollows::State hollows;
+    WrinkleConcavity::State concavity;
     bool active = false;
     float side = 1;  // -1: the normals point inwards in this frame
   };
   std::vector<ToolState> tools;
+
+  std::size_t bytes() const override {
+    std::size_t sum =
+        held_bytes(triangle_normals, normals, triangle_done, normal_done, lifted, heights, tightness, tools);
+    for (const ToolState& tool : tools) sum += tool.heights.bytes() + tool.concavity.bytes();
+    return sum;
+  }
 };
 
 /// h for small h, never more than 1 / tightness, smooth between.
@@ -140,9 +147,9 @@ WrinkleLayer::WrinkleLayer(const Character& character, const WrinkleLayerOptions
       tool.places.push_back(tool.curve.place(vertex.along));
       tool.own_vertices.push_back(number_of(vertex.vertex));
     }
-    tool.hollows = WrinkleHollows(character, tool.region, anchors.from, tool.side);
+    tool.concavity = WrinkleConcavity(character, tool.region, anchors.from, tool.side);
     tool.own_normals = tool.own_vertices;
-    for (const std::uint32_t v : tool.hollows.vertices()) {
+    for (const std::uint32_t v : tool.concavity.vertices()) {
       tool.own_corners.push_back(number_of(v));
       tool.own_normals.push_back(tool.own_corners.back());
     }
@@ -207,7 +214,7 @@ std::unique_ptr<LayerState> WrinkleLayer::make_state() const {
   for (const Tool& tool : tools_) {
     WrinkleState::ToolState own;
     own.heights = tool.curve.make_heights();
-    own.hollows = tool.hollows.make_state();
+    own.concavity = tool.concavity.make_state();
     state->tools.push_back(std::move(own));
   }
   return state;
@@ -257,21 +264,21 @@ void WrinkleLayer::deform(const LayerFrame& frame, LayerState* state, std::span<
                            : Vec3f(Vec3f::Zero());
       }
     });
-    const bool mirrored = tool.hollows.is_mirrored(frame);
+    const bool mirrored = tool.concavity.is_mirrored(frame);
     own.side = static_cast<float>(mirrored ? -tool.side : tool.side);
-    tool.hollows.find(
+    tool.concavity.find(
         tool.region, frame, before,
         [&](std::size_t corner) {
           return Vec3d(static_cast<double>(own.side) * s.normals[tool.own_corners[corner]].cast<double>());
         },
-        own.hollows);
+        own.concavity);
     const double shown = smooth_step(0.0, std::max(tool.fade * tool.rest_length, 1e-300), lost);
     const double scale = tool.strength * shown;
     parallel_blocks(tool.places.size(), kItemsPerTask, [&](std::size_t begin, std::size_t end) {
       for (std::size_t k = begin; k < end; ++k) {
         const WrinkleVertex& vertex = tool.region.vertices[k];
         // A tool that is just coming up does not press others' folds down at once.
-        const double tightness = shown / kCloseness * WrinkleHollows::tightness_at(own.hollows, vertex);
+        const double tightness = shown / kCloseness * WrinkleConcavity::tightness_at(own.concavity, vertex);
         const std::uint32_t v = tool.own_vertices[k];
         if (s.lifted[v] != s.frame) {
           s.heights[v] = 0;
@@ -290,9 +297,9 @@ void WrinkleLayer::deform(const LayerFrame& frame, LayerState* state, std::span<
     for (const std::uint32_t v : tools_[i].own_vertices) {
       if (s.lifted[v] != s.frame) continue;
       s.lifted[v] = s.frame - 1;  // of several tools the first moves it
-      const float room = frame.room.empty() ? 1.0f : frame.room[moved_[v]];
+      const float free_motion = frame.free_motion.empty() ? 1.0f : frame.free_motion[moved_[v]];
       const auto height = static_cast<float>(bounded(s.heights[v], s.tightness[v]));
-      positions[moved_[v]] += room * own.side * height * s.normals[v];
+      positions[moved_[v]] += free_motion * own.side * height * s.normals[v];
     }
   }
 }

@@ -9,7 +9,7 @@
 #include <sinew/character/character.h>
 #include <sinew/character/implicit_options.h>
 #include <sinew/character/layer.h>
-#include <sinew/character/wrinkle_hollows.h>
+#include <sinew/character/wrinkle_concavity.h>
 #include <sinew/effects/wrinkle_curve.h>
 #include <sinew/effects/wrinkle_region.h>
 
@@ -68,9 +68,9 @@ class WrinkleLayer : public Layer {
     double side = 1;
     std::vector<WrinkleCurve::Place> places;  ///< per vertex of the region
     std::vector<std::uint32_t> own_vertices;  ///< per vertex of the region, its number in the layer's list
-    WrinkleHollows hollows;
+    WrinkleConcavity concavity;
     std::vector<std::uint32_t>
-        own_corners;  ///< per entry of hollows.vertices(), its number in the layer's list
+        own_corners;  ///< per entry of concavity.vertices(), its number in the layer's list
     std::vector<std::uint32_t> own_normals;    ///< whose normals it needs: its vertices, corners of its paths
     std::vector<std::uint32_t> own_triangles;  ///< those that the normals need, numbers in the layer's list
   };
@@ -84,7 +84,7 @@ class WrinkleLayer : public Layer {
 
   std::string idle_because() const override;
   std::vector<std::string> notes() const override { return notes_; }
-  bool wants_room() const override { return respect_contact_; }
+  bool uses_free_motion() const override { return respect_contact_; }
   std::unique_ptr<LayerState> make_state() const override;
   void deform(const LayerFrame& frame, LayerState* state, std::span<Vec3f> positions) const override;
 

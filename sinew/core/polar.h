@@ -5,7 +5,20 @@
 #include <Eigen/Geometry>
 #include <Eigen/LU>
 
+#include <sinew/core/math.h>
+
 namespace sinew {
+
+/// The rotation nearest to a matrix, by its singular values: never mirrored. Of a matrix that mirrors, the
+/// axis that it stretches least is turned round. The identity for one that is not finite.
+Mat3d nearest_rotation(const Mat3d& matrix);
+
+/// The polar factors of a matrix: a rotation and what comes before it, matrix = rotation · stretch. A matrix
+/// that mirrors has its mirroring in the stretch.
+struct PolarFactors {
+  Mat3d rotation, stretch;
+};
+PolarFactors polar_factors(const Mat3d& matrix);
 
 /// The orthogonal matrix nearest to a 3 × 3 one, mirrored when it mirrors: Higham's scaled Newton iteration
 /// X ← (γ X + X⁻ᵀ / γ) / 2, a few dozen operations a step. The identity for one that flattens or is not

@@ -23,8 +23,8 @@ Compression triangle_compression(const std::array<Vec3d, 3>& rest, const std::ar
   if (solver.info() != Eigen::Success || !solver.eigenvalues().allFinite()) return {};
   const double smallest = std::sqrt(std::max(solver.eigenvalues()[0], 0.0));
   if (smallest >= 1) return {};
-  const Eigen::Vector2d way = solver.eigenvectors().col(0);
-  return {1 - smallest, (way[0] * x + way[1] * y).normalized()};
+  const Eigen::Vector2d axis = solver.eigenvectors().col(0);
+  return {1 - smallest, (axis[0] * x + axis[1] * y).normalized()};
 }
 
 std::vector<Compression> surface_compression(const MeshView& rest, std::span<const Vec3f> now) {

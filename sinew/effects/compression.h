@@ -9,7 +9,7 @@
 
 namespace sinew {
 
-/// How much a surface is pressed together at a point, and which way.
+/// How much a surface is pressed together at a point, and in which direction.
 struct Compression {
   double amount = 0;                ///< 1 less the smallest stretch: 0.3 where 10 cm became 7; not below 0
   Vec3d direction = Vec3d::Zero();  ///< at rest, of that stretch; unit length, or zero where there is none

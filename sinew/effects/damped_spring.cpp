@@ -23,7 +23,7 @@ struct Response {
 Response response(double omega, double zeta, double t) {
   const double decay = zeta * omega;
   const double inside = 1 - zeta * zeta;
-  double even, odd;  // e^{−ζωt} cos(ω_d t) and e^{−ζωt} sin(ω_d t) / ω_d, or their hyperbolic kin
+  double even, odd;  // e^{−ζωt} cos(ω_d t) and e^{−ζωt} sin(ω_d t) / ω_d, or their hyperbolic counterparts
   if (std::abs(inside) < 1e-9) {
     even = std::exp(-decay * t);
     odd = t * even;
@@ -88,7 +88,7 @@ void DampedSpring::step(SpringState& state, const Vec3d& leader, double seconds,
   const Vec3d jerk = 3 * (now - before) / (seconds + last + earlier);
   const Vec3d start = mean - now * (seconds / 2) - jerk * (last * seconds / 6);
   const Vec3d end = mean + now * (seconds / 2) + jerk * ((last + seconds) * seconds / 6);
-  const Vec3d acceleration = now + jerk * ((last - seconds) / 3);  // at the start of this way
+  const Vec3d acceleration = now + jerk * ((last - seconds) / 3);  // at the start of this frame
   // ü + 2ζω u̇ + ω² u = force − acceleration − jerk · t has the solution middle + drift · t.
   const double stiffness = omega_ * omega_;
   const Vec3d drift = -jerk / stiffness;
@@ -116,15 +116,16 @@ void DampedSpring::step(SpringState& state, const Vec3d& leader, double seconds,
   }
 }
 
-Vec3d DampedSpring::shown(const SpringState& state, double most) const {
-  const Vec3d& stretch = state.stretch;
+Vec3d DampedSpring::shown(const SpringState& state, double most, double strength) const {
+  const double share = std::min(strength, 1.0);
+  const Vec3d stretch = std::max(strength, 1.0) * state.stretch;
   const double length = stretch.norm();
   const double linear = kLinear * most;
-  if (!(length > linear)) return stretch;
-  // Bends towards `most` with the same slope, and never reaches it.
+  if (!(length > linear)) return share * stretch;
+  // Bends towards `most` with the same slope, and never goes beyond it.
   const double left = most - linear;
   const double drawn_in = left > 0 ? linear + left * std::tanh((length - linear) / left) : linear;
-  return stretch * (drawn_in / length);
+  return share * (stretch * (drawn_in / length));
 }
 
 double DampedSpring::energy(const SpringState& state) const {

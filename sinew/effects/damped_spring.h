@@ -11,7 +11,7 @@ struct SpringState {
   Vec3d velocity = Vec3d::Zero();         ///< of the stretch
   Vec3d leader = Vec3d::Zero();           ///< where the leader was
   Vec3d leader_velocity = Vec3d::Zero();  ///< when it got there
-  /// Its mean velocity on the last way and on the one before it, and the seconds they took; 0: there was none
+  /// Its mean velocity over the last frame and over the one before it, and their seconds; 0: there was none
   /// yet.
   Vec3d last_velocity = Vec3d::Zero(), earlier_velocity = Vec3d::Zero();
   double last_seconds = 0, earlier_seconds = 0;
@@ -24,7 +24,7 @@ struct SpringState {
 /// Between two frames the leader goes on the cubic through its last four places, its acceleration changes
 /// evenly, and where one cubic gives way to the next the difference of their velocities strikes the spring.
 /// Before its first place it is taken to have come along as it goes on: nothing begins with a blow.
-/// With parabolas instead frame rates agree three times worse, with straight ways ten times.
+/// With parabolas instead frame rates agree three times worse, with straight lines ten times.
 class DampedSpring {
  public:
   /// `frequency` in hertz, undamped, positive; `damping` is ζ: 1 comes back as fast as it can without
@@ -42,8 +42,10 @@ class DampedSpring {
   void step(SpringState& state, const Vec3d& leader, double seconds, const Vec3d& force, double most,
             double leap) const;
 
-  /// What is to be shown of a state: the stretch, drawn in smoothly so that it stays below `most`.
-  Vec3d shown(const SpringState& state, double most) const;
+  /// What is to be shown of a state: the stretch, drawn in smoothly so that it stays below `most`. A
+  /// `strength` up to 1 shows that share of it; above 1 it multiplies the stretch before that is drawn in, so
+  /// that what is shown stays below `most` for any strength.
+  Vec3d shown(const SpringState& state, double most, double strength = 1) const;
 
   /// Kinetic and potential energy per mass, of the stretch.
   double energy(const SpringState& state) const;

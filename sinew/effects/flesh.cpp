@@ -24,14 +24,14 @@ double flesh_attenuation(FleshAttenuation kind, double y) {
 FleshWeights find_flesh(std::span<const Vec3f> rest, std::span<const FleshVertex> candidates,
                         const FleshBone& bone) {
   FleshWeights flesh;
-  const Vec3d along = bone.to - bone.from;
+  const Vec3d along = bone.tail - bone.head;
   const double length2 = along.squaredNorm();
   double most = 0;
   for (const FleshVertex& candidate : candidates) {
     const Vec3d at = rest[candidate.vertex].cast<double>();
-    const double y = length2 > 0 ? 2 * (at - bone.from).dot(along) / length2 - 1 : 0;
+    const double y = length2 > 0 ? 2 * (at - bone.head).dot(along) / length2 - 1 : 0;
     const double shape =
-        std::max(0.0, (at - nearest_on_segment(bone.from, bone.to, at)).norm() - bone.thickness);
+        std::max(0.0, (at - nearest_on_segment(bone.head, bone.tail, at)).norm() - bone.thickness);
     const double weight =
         shape * flesh_attenuation(bone.attenuation, y) * std::clamp(candidate.share, 0.0, 1.0);
     if (!(weight > 0)) continue;

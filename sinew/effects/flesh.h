@@ -28,7 +28,7 @@ struct FleshVertex {
 
 /// The virtual bone of an element, at rest.
 struct FleshBone {
-  Vec3d from = Vec3d::Zero(), to = Vec3d::Zero();
+  Vec3d head = Vec3d::Zero(), tail = Vec3d::Zero();
   double thickness = 0;  ///< metres that do not move
   FleshAttenuation attenuation = FleshAttenuation::bell;
 };

@@ -26,8 +26,9 @@ LimbChart::LimbChart(std::size_t anchors, std::vector<LimbBone> bones, std::vect
       bones_behind_(anchors),
       bones_before_(anchors) {
   for (std::uint32_t b = 0; b < bones_.size(); ++b) {
-    bones_behind_[bones_[b].head].push_back(b);
-    if (bones_[b].tail >= 0) bones_before_[static_cast<std::size_t>(bones_[b].tail)].push_back(b);
+    bones_behind_[bones_[b].head_anchor].push_back(b);
+    if (bones_[b].tail_anchor >= 0)
+      bones_before_[static_cast<std::size_t>(bones_[b].tail_anchor)].push_back(b);
   }
   for (std::uint32_t v = 0; v < places_.size(); ++v)
     if (places_[v].bone != LimbPlace::kNoBone) vertices_of_bone_[places_[v].bone].push_back(v);
@@ -37,7 +38,8 @@ std::uint32_t LimbChart::nearer_anchor(std::size_t vertex, std::uint32_t otherwi
   const LimbPlace& place = places_[vertex];
   if (place.bone == LimbPlace::kNoBone) return otherwise;
   const LimbBone& bone = bones_[place.bone];
-  return place.along < 0.5 || bone.tail < 0 ? bone.head : static_cast<std::uint32_t>(bone.tail);
+  return place.along < 0.5 || bone.tail_anchor < 0 ? bone.head_anchor
+                                                   : static_cast<std::uint32_t>(bone.tail_anchor);
 }
 
 double LimbChart::radius(std::uint32_t anchor) const {
@@ -73,7 +75,7 @@ std::vector<JointPlace> LimbChart::around(std::uint32_t anchor) const {
         found.emplace(v, sign * (at.distance + share * length(bone)) / reach);
       }
       // On through the far end, to all bones that meet there.
-      const int end = at.from_head ? bone.tail : static_cast<int>(bone.head);
+      const int end = at.from_head ? bone.tail_anchor : static_cast<int>(bone.head_anchor);
       if (end < 0) continue;
       const double far = at.distance + length(bone);
       for (const std::uint32_t next : bones_behind_[static_cast<std::size_t>(end)])

@@ -11,9 +11,9 @@ namespace sinew {
 
 /// A bone at rest, from one anchor (a joint) to another.
 struct LimbBone {
-  std::uint32_t head = 0;  ///< anchor
-  int tail = -1;           ///< anchor; -1 at the end of a limb
-  Vec3d from = Vec3d::Zero(), to = Vec3d::Zero();
+  std::uint32_t head_anchor = 0;
+  int tail_anchor = -1;  ///< -1 at the end of a limb
+  Vec3d head = Vec3d::Zero(), tail = Vec3d::Zero();
 };
 
 /// Where a vertex lies along its bone.
@@ -49,7 +49,7 @@ class LimbChart {
   double radius(std::uint32_t anchor) const;
 
  private:
-  double length(const LimbBone& bone) const { return (bone.to - bone.from).norm(); }
+  double length(const LimbBone& bone) const { return (bone.tail - bone.head).norm(); }
 
   std::vector<LimbBone> bones_;
   std::vector<LimbPlace> places_;

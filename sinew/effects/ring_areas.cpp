@@ -12,36 +12,36 @@ HWY_BEFORE_NAMESPACE();
 namespace sinew::HWY_NAMESPACE {
 namespace {
 
-AxisWays usual_ring_areas(const std::uint32_t* rings, std::size_t count, const double* b, const double* c,
-                          const double* freedom, double* way) {
-  AxisWays ways;
+AxisSums padded_ring_areas(const std::uint32_t* rings, std::size_t count, const double* b, const double* c,
+                            const double* freedom, double* displacement) {
+  AxisSums sums;
   for (std::size_t i = 0; i < count; ++i) {
-    const std::uint32_t* ring = rings + i * kUsualRing;
+    const std::uint32_t* ring = rings + i * kPaddedRing;
     // Two sums, so that neither waits for the other.
     double even = 0, odd = 0;
     double b0 = b[ring[0]], c0 = c[ring[0]];
-    for (std::size_t k = 1; k < kUsualRing; ++k) {
+    for (std::size_t k = 1; k < kPaddedRing; ++k) {
       const double b1 = b[ring[k]], c1 = c[ring[k]];
       even += b0 * c1;
       odd += c0 * b1;
       b0 = b1, c0 = c1;
     }
     const double area = even - odd;
-    way[i] = freedom[i] * area;
-    ways.strength += way[i] * area;
-    ways.farthest = std::max(ways.farthest, std::abs(way[i]));
+    displacement[i] = freedom[i] * area;
+    sums.strength += displacement[i] * area;
+    sums.farthest = std::max(sums.farthest, std::abs(displacement[i]));
   }
-  return ways;
+  return sums;
 }
 
-std::array<double, 3> usual_ring_strengths(const std::uint32_t* rings, std::size_t count, const double* x,
-                                           const double* y, const double* z, const double* freedom) {
+std::array<double, 3> padded_ring_strengths(const std::uint32_t* rings, std::size_t count, const double* x,
+                                             const double* y, const double* z, const double* freedom) {
   std::array<double, 3> strengths{};
   for (std::size_t i = 0; i < count; ++i) {
-    const std::uint32_t* ring = rings + i * kUsualRing;
+    const std::uint32_t* ring = rings + i * kPaddedRing;
     double along_x = 0, along_y = 0, along_z = 0;
     double x0 = x[ring[0]], y0 = y[ring[0]], z0 = z[ring[0]];
-    for (std::size_t k = 1; k < kUsualRing; ++k) {
+    for (std::size_t k = 1; k < kPaddedRing; ++k) {
       const double x1 = x[ring[k]], y1 = y[ring[k]], z1 = z[ring[k]];
       along_x += y0 * z1 - z0 * y1;
       along_y += z0 * x1 - x0 * z1;
@@ -62,18 +62,18 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace sinew {
 
-HWY_EXPORT(usual_ring_areas);
+HWY_EXPORT(padded_ring_areas);
 
-AxisWays ring_areas(const std::uint32_t* rings, std::size_t count, const double* b, const double* c,
-                    const double* freedom, double* way) {
-  return HWY_DYNAMIC_DISPATCH(usual_ring_areas)(rings, count, b, c, freedom, way);
+AxisSums ring_areas(const std::uint32_t* rings, std::size_t count, const double* b, const double* c,
+                    const double* freedom, double* displacement) {
+  return HWY_DYNAMIC_DISPATCH(padded_ring_areas)(rings, count, b, c, freedom, displacement);
 }
 
-HWY_EXPORT(usual_ring_strengths);
+HWY_EXPORT(padded_ring_strengths);
 
 std::array<double, 3> ring_strengths(const std::uint32_t* rings, std::size_t count, const double* x,
                                      const double* y, const double* z, const double* freedom) {
-  return HWY_DYNAMIC_DISPATCH(usual_ring_strengths)(rings, count, x, y, z, freedom);
+  return HWY_DYNAMIC_DISPATCH(padded_ring_strengths)(rings, count, x, y, z, freedom);
 }
 
 }  // namespace sinew

@@ -12,21 +12,29 @@ namespace sinew {
 
 namespace {
 
-// Of the largest: what has less moves too little to be worth the work. It is taken off all, so that there is
-// no edge.
-constexpr double kLeastFreedom = 0.1;
-constexpr double kEvened = 0.15;  // radii of the limb over which jumps are evened out
-constexpr double kMostSweeps = 60;
-constexpr double kLeastSpread = 1e-3;  // less does not spread farther
-constexpr double kSoftest = 0.9;       // quantile of the distance from the bone that is free altogether
+/// By hand, on the built-in characters (docs/volume.md); epsilons are marked.
+struct VolumeFreedomTuning {
+  /// Share of the largest freedom: what has less moves too little to be worth the work. It is taken off all,
+  /// so that there is no edge.
+  double least_freedom = 0.1;
+  /// Distance over which jumps are evened out, in radii of the limb.
+  double evened = 0.15;
+  /// Of evening out.
+  double most_sweeps = 60;
+  /// Freedom that does not spread farther (epsilon).
+  double least_spread = 1e-3;
+  /// Quantile of the distance from the bone at which skin is free altogether.
+  double softest = 0.9;
+};
+constexpr VolumeFreedomTuning kFreedom;
 
 /// The distance from the bone at which skin is as free as it can be.
 double softest_distance(const LimbChart& chart, std::span<const JointPlace> around) {
   std::vector<double> distances;
   for (const JointPlace& place : around) distances.push_back(chart.places()[place.vertex].outwards.norm());
   if (distances.empty()) return 0;
-  const auto at =
-      distances.begin() + static_cast<std::ptrdiff_t>(kSoftest * static_cast<double>(distances.size() - 1));
+  const auto at = distances.begin() +
+                  static_cast<std::ptrdiff_t>(kFreedom.softest * static_cast<double>(distances.size() - 1));
   std::nth_element(distances.begin(), at, distances.end());
   return *at;
 }
@@ -35,7 +43,7 @@ double softest_distance(const LimbChart& chart, std::span<const JointPlace> arou
 double beside(const LimbChart& chart, const LimbPlace& place, const FreedomRule& rule) {
   if (rule.side.squaredNorm() == 0) return 1;
   const LimbBone& bone = chart.bones()[place.bone];
-  const Vec3d axis = (bone.to - bone.from).normalized();
+  const Vec3d axis = (bone.tail - bone.head).normalized();
   const Vec3d side = rule.side - axis.dot(rule.side) * axis;
   const Vec3d out = place.outwards - axis.dot(place.outwards) * axis;
   if (side.norm() < 1e-6 * rule.side.norm() || out.squaredNorm() == 0) return 0;
@@ -53,7 +61,7 @@ double within(std::span<const FreedomRule::Ball> region, const Vec3d& at) {
 }
 
 /// Means over rings, as often as it takes to reach about so far: where skin of one bone meets that of another
-/// the way along them jumps. Vertices stay ascending; those that something has come to are added.
+/// the place along them jumps. Vertices stay ascending; those that something has come to are added.
 void even_out(std::vector<VolumePatch::Vertex>& free, const OneRings& rings, std::span<const Vec3f> rest,
               double reach) {
   double edges = 0;
@@ -65,7 +73,7 @@ void even_out(std::vector<VolumePatch::Vertex>& free, const OneRings& rings, std
     }
   if (count == 0 || !(edges > 0)) return;
   const double steps = reach * static_cast<double>(count) / edges;
-  const int sweeps = static_cast<int>(std::clamp(steps * steps, 0.0, kMostSweeps));
+  const int sweeps = static_cast<int>(std::clamp(steps * steps, 0.0, kFreedom.most_sweeps));
   std::vector<double> now(rest.size(), 0), next(rest.size(), 0);
   std::vector<std::uint8_t> seen(rest.size(), 0);
   std::vector<std::uint32_t> vertices;
@@ -73,7 +81,7 @@ void even_out(std::vector<VolumePatch::Vertex>& free, const OneRings& rings, std
     now[v.vertex] = v.freedom, seen[v.vertex] = 1, vertices.push_back(v.vertex);
   for (int sweep = 0; sweep < sweeps; ++sweep) {
     for (std::size_t i = 0, end = vertices.size(); i < end; ++i) {
-      if (now[vertices[i]] < kLeastSpread) continue;
+      if (now[vertices[i]] < kFreedom.least_spread) continue;
       for (const std::uint32_t n : rings[vertices[i]])
         if (!seen[n]) seen[n] = 1, vertices.push_back(n);
     }
@@ -132,7 +140,7 @@ std::vector<VolumePatch::Vertex> find_freedom(const LimbChart& chart, std::span<
   const std::vector<JointPlace> around = chart.around(anchor);
   std::vector<VolumePatch::Vertex> free;
   for (const JointPlace& at : around) free.push_back({at.vertex, freedom_along(rule, at.along)});
-  if (rings != nullptr) even_out(free, *rings, rest, kEvened * chart.radius(anchor));
+  if (rings != nullptr) even_out(free, *rings, rest, kFreedom.evened * chart.radius(anchor));
   const double softest = softest_distance(chart, around);
   double most = 0;
   for (VolumePatch::Vertex& v : free) {
@@ -144,7 +152,8 @@ std::vector<VolumePatch::Vertex> find_freedom(const LimbChart& chart, std::span<
     v.freedom *= beside(chart, place, rule) * within(rule.region, rest[v.vertex].cast<double>());
     most = std::max(most, v.freedom);
   }
-  for (VolumePatch::Vertex& v : free) v.freedom = (v.freedom - kLeastFreedom * most) / (1 - kLeastFreedom);
+  for (VolumePatch::Vertex& v : free)
+    v.freedom = (v.freedom - kFreedom.least_freedom * most) / (1 - kFreedom.least_freedom);
   std::erase_if(free, [](const VolumePatch::Vertex& v) { return !(v.freedom > 0); });
   return free;
 }

@@ -14,16 +14,24 @@ namespace sinew {
 namespace {
 
 constexpr std::size_t kVerticesPerTask = 8192;
-// Of the largest patch of the part: what has less can restore nothing.
-constexpr double kLeastStrength = 1e-9;
-// Fans against the part's own area, and volume against its area to the power of 1½ (a ball has 0.094): what
-// has more, or less, is a sheet.
-constexpr double kMostHole = 0.5;
-constexpr double kLeastVolume = 0.002;
-constexpr int kSpreadSweeps = 24;
-constexpr double kFlat = 0.03;
-constexpr int kSettleSweeps = 4;
-constexpr int kArrangements = 100;  // of patches in rounds that are tried
+/// By hand, on the built-in characters (docs/volume.md); epsilons are marked.
+struct VolumeKeeperTuning {
+  /// Share of the part's strongest patch: what has less can restore nothing (epsilon).
+  double least_strength = 1e-9;
+  /// Area of the fans over the part's own: what has more is a sheet.
+  double most_hole = 0.5;
+  /// Volume over area to the power of 1½ (a ball has 0.094): what has less is a sheet.
+  double least_volume = 0.002;
+  /// Sweeps that hand what cells cannot restore to their neighbours.
+  int spread_sweeps = 24;
+  /// A patch whose weakest axis has less than this share of its strength is looked at in every frame.
+  double flat = 0.03;
+  /// Sweeps that settle what neighbours have lost to each other.
+  int settle_sweeps = 4;
+  /// Arrangements of patches in rounds that are tried.
+  int arrangements = 100;
+};
+constexpr VolumeKeeperTuning kKeeper;
 
 std::vector<double> vertex_areas(std::span<const Vec3d> points, std::span<const Triangle> triangles) {
   std::vector<double> areas(points.size(), 0);
@@ -117,11 +125,12 @@ VolumeKeeper::VolumeKeeper(const MeshView& rest, std::span<const std::uint32_t> 
     areas_.push_back(patches_[c].areas(points));
     abilities_.push_back(patches_[c].ability(areas_[c], {}));
     // A flat patch, as on a palm, is looked at closely in any case.
-    usual_strengths_.push_back(patches_[c].weakest_direction(points) > kFlat ? abilities_[c].strength : 0);
+    rest_strengths_.push_back(patches_[c].weakest_direction(points) > kKeeper.flat ? abilities_[c].strength
+                                                                                   : 0);
   }
   find_neighbours();
   find_sheets(points);
-  find_payers(parents);
+  find_restoring_cells(parents);
   find_rounds();
 }
 
@@ -148,42 +157,43 @@ void VolumeKeeper::find_sheets(std::span<const Vec3d> points) {
     (t < surface.triangle_count ? own : fans)[surface.part[t]] += area;
   }
   for (std::uint32_t part = 0; part < volume.size(); ++part)
-    if (fans[part] > kMostHole * own[part] ||
-        std::abs(volume[part]) < kLeastVolume * std::pow(own[part] + fans[part], 1.5))
+    if (fans[part] > kKeeper.most_hole * own[part] ||
+        std::abs(volume[part]) < kKeeper.least_volume * std::pow(own[part] + fans[part], 1.5))
       sheets_.push_back(part);
 }
 
-void VolumeKeeper::find_payers(std::span<const int> parents) {
+void VolumeKeeper::find_restoring_cells(std::span<const int> parents) {
   const std::span<const VolumeCells::Cell> cells = cells_.cells();
   std::vector<double> strongest(cells_.part_count(), 0);
-  last_resorts_.assign(cells_.part_count(), VolumeCells::kNone);
+  fallback_cells_.assign(cells_.part_count(), VolumeCells::kNone);
   const auto is_sheet = [&](std::uint32_t c) {
     return std::binary_search(sheets_.begin(), sheets_.end(), cells[c].part);
   };
   for (std::uint32_t c = 0; c < cells.size(); ++c)
     if (!is_sheet(c) && abilities_[c].strength > strongest[cells[c].part]) {
       strongest[cells[c].part] = abilities_[c].strength;
-      last_resorts_[cells[c].part] = c;
+      fallback_cells_[cells[c].part] = c;
     }
-  const auto can_pay = [&](std::uint32_t c) {
+  const auto can_restore = [&](std::uint32_t c) {
     if (is_sheet(c)) return false;
-    return abilities_[c].strength > 0 && abilities_[c].strength >= kLeastStrength * strongest[cells[c].part];
+    return abilities_[c].strength > 0 &&
+           abilities_[c].strength >= kKeeper.least_strength * strongest[cells[c].part];
   };
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> payer_of;  // by part and anchor
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> restoring_cell_of;  // by part and anchor
   for (std::uint32_t c = 0; c < cells.size(); ++c)
-    if (can_pay(c)) payer_of[{cells[c].part, cells[c].anchor}] = c;
-  can_act_ = !payer_of.empty();
+    if (can_restore(c)) restoring_cell_of[{cells[c].part, cells[c].anchor}] = c;
+  can_act_ = !restoring_cell_of.empty();
   for (std::uint32_t c = 0; c < cells.size(); ++c) {
-    std::uint32_t payer = last_resorts_[cells[c].part];
+    std::uint32_t restoring_cell = fallback_cells_[cells[c].part];
     std::size_t steps = 0;
     for (int anchor = static_cast<int>(cells[c].anchor); anchor >= 0 && steps <= parents.size();
          anchor = parents[static_cast<std::size_t>(anchor)], ++steps) {
-      const auto found = payer_of.find({cells[c].part, static_cast<std::uint32_t>(anchor)});
-      if (found == payer_of.end()) continue;
-      payer = found->second;
+      const auto found = restoring_cell_of.find({cells[c].part, static_cast<std::uint32_t>(anchor)});
+      if (found == restoring_cell_of.end()) continue;
+      restoring_cell = found->second;
       break;
     }
-    payers_.push_back(payer);
+    restoring_cells_.push_back(restoring_cell);
   }
 }
 
@@ -215,7 +225,7 @@ void VolumeKeeper::find_rounds() {
                    [&](std::uint32_t a, std::uint32_t b) { return rivals[a].size() > rivals[b].size(); });
   std::mt19937 random(1);
   std::size_t least = 0;
-  for (int trial = 0; trial < kArrangements; ++trial) {
+  for (int trial = 0; trial < kKeeper.arrangements; ++trial) {
     Rounds rounds = arrange(order, rivals, sizes);
     const std::size_t time = time_of_two(rounds, sizes);
     if (trial == 0 || time < least) least = time, rounds_ = std::move(rounds);
@@ -248,7 +258,7 @@ void VolumeKeeper::measure(std::span<const Vec3f> positions, std::span<const Vec
 }
 
 void VolumeKeeper::settle_losses(std::span<double> losses, std::span<double> change) const {
-  for (int sweep = 0; sweep < kSettleSweeps; ++sweep) {
+  for (int sweep = 0; sweep < kKeeper.settle_sweeps; ++sweep) {
     std::fill(change.begin(), change.end(), 0.0);
     // A cell offers each neighbour of the other sign a share of what it has, by what that has.
     const auto opposite = [&](std::uint32_t a, std::uint32_t b) { return losses[a] * losses[b] < 0; };
@@ -283,10 +293,11 @@ void VolumeKeeper::spread_losses(const VolumeDemand& demand, VolumeScratch& scra
     const std::uint32_t anchor = cells_.cells()[c].anchor;
     const double scale = demand.scales.empty() ? 1 : demand.scales[anchor];
     const VolumePatch::Ability ability =
-        demand.room.empty() ? abilities_[c] : patches_[c].ability(areas_[c], demand.room);
-    capacities[c] = payers_[c] == c ? ability.capacity(demand.limits[anchor]) * scale * scale * scale : 0;
+        demand.free_motion.empty() ? abilities_[c] : patches_[c].ability(areas_[c], demand.free_motion);
+    capacities[c] =
+        restoring_cells_[c] == c ? ability.capacity(demand.limits[anchor]) * scale * scale * scale : 0;
   }
-  for (int sweep = 0; sweep < kSpreadSweeps; ++sweep) {
+  for (int sweep = 0; sweep < kKeeper.spread_sweeps; ++sweep) {
     std::fill(change.begin(), change.end(), 0.0);
     bool any = false;
     for (std::size_t c = 0; c < count; ++c) {
@@ -324,7 +335,7 @@ void VolumeKeeper::spread_losses(const VolumeDemand& demand, VolumeScratch& scra
 
 void VolumeKeeper::keep_points(const VolumeDemand& demand, VolumeScratch& scratch) const {
   const std::span<const VolumeCells::Cell> cells = cells_.cells();
-  assert(demand.wanted.size() == cells.size());
+  assert(demand.target_volumes.size() == cells.size());
   const std::span<double> volumes = std::span(scratch.volumes).first(cells.size());
   const std::span<double> losses = std::span(scratch.volumes).subspan(cells.size(), cells.size());
   const std::span<double> part_volumes =
@@ -334,9 +345,9 @@ void VolumeKeeper::keep_points(const VolumeDemand& demand, VolumeScratch& scratc
   std::fill(losses.begin(), losses.end(), 0.0);
   std::fill(part_volumes.begin(), part_volumes.end(), 0.0);
   for (std::size_t c = 0; c < cells.size(); ++c) {
-    part_volumes[cells[c].part] += demand.wanted[c];
-    const double loss = (volumes[c] - demand.wanted[c]) * demand.strengths[cells[c].anchor];
-    if (payers_[c] != VolumeCells::kNone && std::isfinite(loss)) losses[payers_[c]] += loss;
+    part_volumes[cells[c].part] += demand.target_volumes[c];
+    const double loss = (volumes[c] - demand.target_volumes[c]) * demand.strengths[cells[c].anchor];
+    if (restoring_cells_[c] != VolumeCells::kNone && std::isfinite(loss)) losses[restoring_cells_[c]] += loss;
   }
   settle_losses(losses, std::span(scratch.volumes).last(cells.size()));
   if (!demand.limits.empty()) spread_losses(demand, scratch, losses);
@@ -346,8 +357,8 @@ void VolumeKeeper::keep_points(const VolumeDemand& demand, VolumeScratch& scratc
     const std::span<double> memory =
         std::span(scratch.patches).subspan(scratch_starts_[c], patches_[c].scratch_size());
     // Strengths are areas times areas.
-    return patches_[c].restore(loss, demand.frames[anchor], demand.shares[anchor], demand.room, memory,
-                               scratch.points, usual_strengths_[c] * std::pow(scale, 4));
+    return patches_[c].restore(loss, demand.frames[anchor], demand.shares[anchor], demand.free_motion, memory,
+                               scratch.points, rest_strengths_[c] * std::pow(scale, 4));
   };
   const auto matters = [&](std::uint32_t c, double loss) {
     return std::abs(loss) > demand.tolerance * std::abs(part_volumes[cells[c].part]);
@@ -362,7 +373,7 @@ void VolumeKeeper::keep_points(const VolumeDemand& demand, VolumeScratch& scratc
     });
   // A patch that has vanished cannot: another one of the part does.
   for (std::uint32_t c = 0; c < cells.size(); ++c) {
-    const std::uint32_t other = last_resorts_[cells[c].part];
+    const std::uint32_t other = fallback_cells_[cells[c].part];
     if (failed[c] != 0 && other != c && other != VolumeCells::kNone) restore(other, failed[c]);
   }
 }

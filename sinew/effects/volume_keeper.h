@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include <sinew/core/held_bytes.h>
 #include <sinew/effects/volume_cells.h>
 #include <sinew/effects/volume_patch.h>
 
@@ -16,6 +17,7 @@ struct VolumeScratch {
   std::vector<double> volumes;  ///< per cell, several times
   std::vector<double> parts;    ///< per part, twice
   std::vector<double> patches;
+  std::size_t bytes() const { return held_bytes(points, volumes, parts, patches); }
 };
 
 /// A frame of VolumeKeeper; spans have one entry per anchor where they do not say otherwise.
@@ -23,9 +25,9 @@ struct VolumeDemand {
   std::span<const Vec3d> anchors;  ///< where they are
   std::span<const VolumeFrame> frames;
   std::span<const VolumeShares> shares;
-  std::span<const double> strengths;  ///< how much of its loss an anchor's cells restore: 1 is all of it
-  std::span<const double> wanted;     ///< per cell, the volume that it is to have
-  std::span<const float> room;        ///< per vertex, or empty: see VolumePatch::restore
+  std::span<const double> strengths;       ///< how much of its loss an anchor's cells restore: 1 is all of it
+  std::span<const double> target_volumes;  ///< per cell, the volume that it is to have
+  std::span<const float> free_motion;      ///< per vertex, or empty: see VolumePatch::restore
   /// How large the anchor's skin is against rest; empty: as large.
   std::span<const double> scales;
   /// How far skin round an anchor should move at most, at rest's size; what its cells cannot restore within
@@ -74,7 +76,7 @@ class VolumeKeeper {
   /// Per cell, those that triangles connect it with.
   void find_neighbours();
   void find_sheets(std::span<const Vec3d> points);
-  void find_payers(std::span<const int> parents);
+  void find_restoring_cells(std::span<const int> parents);
   void find_rounds();
   /// Where one cell has lost what its neighbour has gained, the border between them has shifted, as between
   /// short bones of a spine: that is no loss. `change` is scratch.
@@ -88,12 +90,12 @@ class VolumeKeeper {
   std::vector<VolumePatch> patches_;             // per cell
   std::vector<std::vector<double>> areas_;       // per cell, of the patch at rest
   std::vector<VolumePatch::Ability> abilities_;  // at rest
-  std::vector<std::uint32_t> payers_;            // the cell that restores a cell's loss; VolumeCells::kNone
-  std::vector<std::uint32_t> last_resorts_;      // per part, its strongest cell
+  std::vector<std::uint32_t> restoring_cells_;   // the cell that restores a cell's loss; VolumeCells::kNone
+  std::vector<std::uint32_t> fallback_cells_;    // per part, its strongest cell
   std::vector<std::size_t> scratch_starts_;      // per cell
   std::size_t scratch_size_ = 0;
   std::vector<std::vector<std::uint32_t>> rounds_;
-  std::vector<double> usual_strengths_;  // per cell, 0: not to be relied on
+  std::vector<double> rest_strengths_;  // per cell, 0: not to be relied on
   std::vector<std::vector<std::uint32_t>> neighbours_;
   std::vector<std::uint32_t> sheets_;
   bool can_act_ = false;

@@ -30,7 +30,7 @@ struct LinkEdge {
 
 /// The edges across from a vertex, as one closed walk that ends where it began. Round a vertex of a closed
 /// surface as many edges lead to each neighbour as lead away from it, so greedy walks close; a second one is
-/// reached from the start of the first and left the same way, which cancels out.
+/// reached from the start of the first and left by the same path, which cancels out.
 void append_ring(std::vector<LinkEdge>& edges, std::vector<std::uint32_t>& ring) {
   const std::size_t begin = ring.size();
   while (!edges.empty()) {
@@ -94,7 +94,7 @@ VolumePatch::VolumePatch(std::span<const Triangle> triangles, const Incidence& i
   }
   assert(std::is_sorted(vertices.begin(), vertices.end(),
                         [](const Vertex& a, const Vertex& b) { return a.vertex < b.vertex; }));
-  // Rings of the usual length first, all made as long: loops of one length are twice as fast.
+  // Padded rings first, all of one length: loops of one length are twice as fast.
   std::vector<std::vector<std::uint32_t>> rings(vertices.size());
   std::vector<LinkEdge> edges;
   for (std::size_t i = 0; i < vertices.size(); ++i) {
@@ -107,12 +107,12 @@ VolumePatch::VolumePatch(std::span<const Triangle> triangles, const Incidence& i
     append_ring(edges, rings[i]);
     if (rings[i].empty()) rings[i].push_back(vertices[i].vertex);
     // An edge from a vertex to itself has no area.
-    if (rings[i].size() < kUsualRing) rings[i].resize(kUsualRing, rings[i].back());
+    if (rings[i].size() < kPaddedRing) rings[i].resize(kPaddedRing, rings[i].back());
   }
   std::vector<std::uint32_t> order = breadth_first(triangles, incidence, vertices);
-  usual_ = static_cast<std::size_t>(
+  padded_ = static_cast<std::size_t>(
       std::stable_partition(order.begin(), order.end(),
-                            [&](std::uint32_t i) { return rings[i].size() == kUsualRing; }) -
+                            [&](std::uint32_t i) { return rings[i].size() == kPaddedRing; }) -
       order.begin());
   std::unordered_map<std::uint32_t, std::uint32_t> numbers;  // of points_
   ring_starts_.push_back(0);
@@ -145,35 +145,36 @@ std::vector<double> VolumePatch::areas(std::span<const Vec3d> positions) const {
 }
 
 VolumePatch::Ability VolumePatch::ability(std::span<const Vec3d> positions,
-                                          std::span<const float> room) const {
-  return ability(areas(positions), room);
+                                          std::span<const float> free_motion) const {
+  return ability(areas(positions), free_motion);
 }
 
-VolumePatch::Ability VolumePatch::ability(std::span<const double> areas, std::span<const float> room) const {
+VolumePatch::Ability VolumePatch::ability(std::span<const double> areas,
+                                          std::span<const float> free_motion) const {
   assert(areas.size() == moving_);
   Ability ability;
   for (std::size_t i = 0; i < moving_; ++i) {
-    const double left = room.empty() ? 1 : room[points_[i]], way = s_[i] * left * areas[i];
-    ability.strength += way * left * areas[i];
-    ability.farthest = std::max(ability.farthest, way);
+    const double left = free_motion.empty() ? 1 : free_motion[points_[i]], moved = s_[i] * left * areas[i];
+    ability.strength += moved * left * areas[i];
+    ability.farthest = std::max(ability.farthest, moved);
   }
   return ability;
 }
 
 bool VolumePatch::restore(double loss, const VolumeFrame& frame, const VolumeShares& shares,
-                          std::span<const float> room, std::span<double> scratch, std::span<Vec3d> positions,
-                          double usual_strength) const {
+                          std::span<const float> free_motion, std::span<double> scratch,
+                          std::span<Vec3d> positions, double rest_strength) const {
   assert(scratch.size() >= scratch_size());
   if (!std::isfinite(loss) || !std::isfinite(shares[0] + shares[1] + shares[2])) return false;
   // Seen in a mirrored frame areas have the other sign.
   if (frame.axes.determinant() < 0) loss = -loss;
   // Where no axis is weak none would hand anything over, and there was no need to look at them all first: it
-  // is seen on the way.
-  const bool sure = room.empty() && usual_strength > 0;
-  const double* free = freedoms(room, scratch);
+  // is seen on the path.
+  const bool sure = free_motion.empty() && rest_strength > 0;
+  const double* free = freedoms(free_motion, scratch);
   double size = load(frame, positions, scratch);
   if (!std::isfinite(size)) return false;
-  std::array<double, 3> strengths{usual_strength, usual_strength, usual_strength};
+  std::array<double, 3> strengths{rest_strength, rest_strength, rest_strength};
   const auto none_is_weak = [&] {
     return *std::min_element(strengths.begin(), strengths.end()) >
            kSurelyNotWeak * kWeakAxis * (strengths[0] + strengths[1] + strengths[2]);
@@ -219,17 +220,18 @@ double VolumePatch::load(const VolumeFrame& frame, std::span<const Vec3d> positi
   return std::isfinite(sum) ? box.diagonal().norm() : std::numeric_limits<double>::quiet_NaN();
 }
 
-const double* VolumePatch::freedoms(std::span<const float> room, std::span<double> scratch) const {
-  if (room.empty()) return s_.data();
+const double* VolumePatch::freedoms(std::span<const float> free_motion, std::span<double> scratch) const {
+  if (free_motion.empty()) return s_.data();
   double* const left = scratch.data() + 3 * points_.size() + moving_;
-  for (std::size_t i = 0; i < moving_; ++i) left[i] = s_[i] * room[points_[i]] * room[points_[i]];
+  for (std::size_t i = 0; i < moving_; ++i)
+    left[i] = s_[i] * free_motion[points_[i]] * free_motion[points_[i]];
   return left;
 }
 
 std::array<double, 3> VolumePatch::axis_strengths(const double* free, std::span<double> scratch) const {
   const std::array<double*, 3> x = coordinates(scratch);
-  std::array<double, 3> able = ring_strengths(rings_.data(), usual_, x[0], x[1], x[2], free);
-  for (std::size_t i = usual_; i < moving_; ++i)
+  std::array<double, 3> able = ring_strengths(rings_.data(), padded_, x[0], x[1], x[2], free);
+  for (std::size_t i = padded_; i < moving_; ++i)
     for (std::size_t a = 0; a < 3; ++a) {
       const double area = ring_area(ring(i), x[(a + 1) % 3], x[(a + 2) % 3]);
       able[a] += free[i] * area * area;
@@ -255,23 +257,23 @@ double VolumePatch::weakest_direction(std::span<const Vec3d> positions) const {
 bool VolumePatch::move(double loss, const VolumeShares& shares, const double* free, double size,
                        std::span<double> scratch, std::array<double, 3>& strengths) const {
   const std::array<double*, 3> x = coordinates(scratch);
-  double* const way = scratch.data() + 3 * points_.size();
+  double* const displacement = scratch.data() + 3 * points_.size();
   for (std::size_t a = 0; a < 3; ++a) {
     if (!(shares[a] > 0)) continue;
     const double *b = x[(a + 1) % 3], *c = x[(a + 2) % 3];
     // Areas are six times ∂V/∂x.
-    AxisWays ways = ring_areas(rings_.data(), usual_, b, c, free, way);
-    for (std::size_t i = usual_; i < moving_; ++i) {
+    AxisSums sums = ring_areas(rings_.data(), padded_, b, c, free, displacement);
+    for (std::size_t i = padded_; i < moving_; ++i) {
       const double area = ring_area(ring(i), b, c);
-      way[i] = free[i] * area;
-      ways.strength += way[i] * area;
-      ways.farthest = std::max(ways.farthest, std::abs(way[i]));
+      displacement[i] = free[i] * area;
+      sums.strength += displacement[i] * area;
+      sums.farthest = std::max(sums.farthest, std::abs(displacement[i]));
     }
-    strengths[a] = ways.strength / 36;
-    const double step = -6 * loss * shares[a] / ways.strength;
+    strengths[a] = sums.strength / 36;
+    const double step = -6 * loss * shares[a] / sums.strength;
     // Written so that NaN, from an axis that has nothing left to move, counts, too.
-    if (!(std::abs(step) * ways.farthest <= kFarthest * size)) return false;
-    for (std::size_t i = 0; i < moving_; ++i) x[a][i] += step * way[i];
+    if (!(std::abs(step) * sums.farthest <= kFarthest * size)) return false;
+    for (std::size_t i = 0; i < moving_; ++i) x[a][i] += step * displacement[i];
   }
   return true;
 }

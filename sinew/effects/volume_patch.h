@@ -51,37 +51,40 @@ class VolumePatch {
   /// How many numbers restore() needs as scratch.
   std::size_t scratch_size() const { return 3 * points_.size() + 2 * moving_; }
 
-  /// What a patch can do.
+  /// What a patch can do; m is the free-motion mask.
   struct Ability {
-    double strength = 0;  ///< Σ s room² |∂V/∂p|²: 0 for a patch that cannot change the volume
-    double farthest = 0;  ///< the largest s room |∂V/∂p|
-    /// The volume that it can restore while no vertex moves farther than `way`, or than its room leaves of
-    /// that, were it to move along its normal.
-    double capacity(double way) const { return farthest > 0 ? way * strength / farthest : 0; }
+    double strength = 0;  ///< Σ s m² |∂V/∂p|²: 0 for a patch that cannot change the volume
+    double farthest = 0;  ///< the largest s m |∂V/∂p|
+    /// The volume that it can restore while no vertex moves farther than `max_displacement`, or than the mask
+    /// leaves of that, were it to move along its normal.
+    double capacity(double max_displacement) const {
+      return farthest > 0 ? max_displacement * strength / farthest : 0;
+    }
   };
-  /// With the areas of `positions`; `room` as in restore().
-  Ability ability(std::span<const Vec3d> positions, std::span<const float> room) const;
+  /// With the areas of `positions`; `free_motion` as in restore().
+  Ability ability(std::span<const Vec3d> positions, std::span<const float> free_motion) const;
   /// With areas found before, one per vertex of the patch: no more than a sum.
-  Ability ability(std::span<const double> areas, std::span<const float> room) const;
+  Ability ability(std::span<const double> areas, std::span<const float> free_motion) const;
   /// The least share that any direction has of the strength.
   double weakest_direction(std::span<const Vec3d> positions) const;
   /// |∂V/∂p| of each vertex of the patch.
   std::vector<double> areas(std::span<const Vec3d> positions) const;
 
   /// Moves the patch's vertices so that the volume changes by −loss. An axis along which the patch has hardly
-  /// any area, so that little volume would need a long way, hands its share to the others, the more of it the
-  /// less area it has. Does nothing and returns false when the patch has no area, or so little that vertices
-  /// would have to move farther than twice its size, and for numbers that are not finite. `room`, empty or
-  /// one entry per vertex of the surface, multiplies the freedoms of this frame: from 0 to 1.
-  /// `usual_strength`, that of the patch at rest, spares it a look at all axes where they are strong; 0: it
-  /// is not known.
-  bool restore(double loss, const VolumeFrame& frame, const VolumeShares& shares, std::span<const float> room,
-               std::span<double> scratch, std::span<Vec3d> positions, double usual_strength = 0) const;
+  /// any area, so that little volume would need large displacements, hands its share to the others, the more
+  /// of it the less area it has. Does nothing and returns false when the patch has no area, or so little that
+  /// vertices would have to move farther than twice its size, and for numbers that are not finite.
+  /// `free_motion`, empty or one entry per vertex of the surface, multiplies the freedoms of this frame: from
+  /// 0 to 1. `rest_strength`, that of the patch at rest, spares it a look at all axes where they are strong;
+  /// 0: it is not known.
+  bool restore(double loss, const VolumeFrame& frame, const VolumeShares& shares,
+               std::span<const float> free_motion, std::span<double> scratch, std::span<Vec3d> positions,
+               double rest_strength = 0) const;
 
  private:
   std::vector<std::uint32_t> points_;  // of the surface: those that move, then the halo
   std::size_t moving_ = 0;
-  std::size_t usual_ = 0;  // of them, the first: those with rings of kUsualRing places (ring_areas.h)
+  std::size_t padded_ = 0;  // of them, the first: those with rings of kPaddedRing places (ring_areas.h)
   std::vector<double> s_;
   std::array<double*, 3> coordinates(std::span<double> scratch) const;
   /// Puts the points' coordinates in the frame into the scratch; returns the size of the box round them, NaN
@@ -96,8 +99,8 @@ class VolumePatch {
   std::span<const std::uint32_t> ring(std::size_t i) const {
     return {rings_.data() + ring_starts_[i], ring_starts_[i + 1] - ring_starts_[i]};
   }
-  /// s of each vertex in this frame, in the scratch where there is a room.
-  const double* freedoms(std::span<const float> room, std::span<double> scratch) const;
+  /// s of each vertex in this frame, in the scratch where there is a free-motion mask.
+  const double* freedoms(std::span<const float> free_motion, std::span<double> scratch) const;
 
   // The rings of the vertices, as numbers of points_: each a closed walk, its first vertex once more at the
   // end.

@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include <sinew/core/held_bytes.h>
+
 namespace sinew {
 
 /// Which folds of a level come up first.
@@ -68,6 +70,10 @@ class WrinkleCurve {
 
   /// The curve as it is now. Made once by make_heights, for one curve; solving allocates nothing.
   class Heights {
+   public:
+    std::size_t bytes() const { return held_bytes(points_, edges_, kinds_, samples_); }
+
+   private:
     friend class WrinkleCurve;
 
     /// Edges of the level being solved that are alike.

@@ -1,8 +1,6 @@
 #include <sinew/fitting/fit_scene.h>
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <cmath>
 #include <memory>
 
@@ -10,9 +8,9 @@
 
 #include <sinew/core/error.h>
 #include <sinew/core/rotation.h>
-#include <sinew/core/text.h>
 #include <sinew/fitting/rig_graph.h>
 #include <sinew/scene/merge_rig.h>
+#include <sinew/skeleton/joint_names.h>
 #include <sinew/skeleton/rig_from_skeleton.h>
 
 namespace sinew {
@@ -24,16 +22,6 @@ constexpr double kPosedDifferently = 25 * 3.14159265358979323846 / 180;
 
 std::size_t u(int i) {
   return static_cast<std::size_t>(i);
-}
-
-/// Joints that only say where the character stands: their names tell.
-bool is_place_on_ground(const std::string& name) {
-  std::string word;
-  for (const char c : name)
-    if (std::isalpha(static_cast<unsigned char>(c))) word += lower_case(c);
-  static constexpr std::array<const char*, 9> kNames{"root",   "master",    "world",    "global", "origin",
-                                                     "ground", "reference", "armature", "motion"};
-  return std::any_of(kNames.begin(), kNames.end(), [&](const char* n) { return word == n; });
 }
 
 /// A head whose joints are only eyes, ears and jaw does not end at one of them, but goes on from the neck, a
@@ -96,7 +84,7 @@ RigOfScene rig_of(const Scene& scene) {
     const auto children =
         std::count_if(result.rig.bones.begin(), result.rig.bones.end(),
                       [&](const RigBone& other) { return other.parent == static_cast<int>(b); });
-    if (bone.parent < 0 && children == 1 && is_place_on_ground(bone.name)) bone.deforms = false;
+    if (bone.parent < 0 && children == 1 && is_ground_name(bone.name)) bone.deforms = false;
   }
   end_head_in_front_of_face(result.rig);
   result.joint_of_bone = std::move(joints);

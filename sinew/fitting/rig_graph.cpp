@@ -8,6 +8,7 @@
 #include <sinew/core/error.h>
 #include <sinew/core/text.h>
 #include <sinew/geometry/segment.h>
+#include <sinew/skeleton/joint_names.h>
 #include <sinew/skeleton/joint_sides.h>
 
 namespace sinew {
@@ -21,17 +22,6 @@ constexpr double kFace = 1.0;
 
 std::size_t u(int i) {
   return static_cast<std::size_t>(i);
-}
-
-/// How well a bone's name says that it is the head: a plain "head" better than "head_end" or "forehead".
-int head_likeness(const std::string& name) {
-  std::string word = lower_case(name);
-  for (const char* separator : {":", "|", "-"})
-    if (const std::size_t at = word.rfind(separator); at != std::string::npos) word.erase(0, at + 1);
-  if (word == "head" || word == "skull") return 3;
-  if (word.starts_with("head") || word.ends_with("_head") || word.ends_with(".head")) return 2;
-  const std::size_t at = word.find("head");
-  return at != std::string::npos && !word.starts_with("fore") ? 1 : 0;
 }
 
 /// Jaw, eyes, lips: what hangs on the head and stays near its bone with all that hangs on it. Meshes have no

@@ -70,7 +70,7 @@ std::vector<std::uint32_t> partner_edges(const MeshView& mesh) {
 }
 
 /// Triangles that hang together by edges of exactly two triangles, and agree.
-struct Patches {
+struct OrientedPatches {
   std::vector<std::uint32_t> triangles;  ///< patch after patch
   std::vector<std::size_t> starts{0};    ///< one per patch, and the end
   std::vector<std::uint8_t> reversed;    ///< per triangle, so that patches agree in themselves
@@ -82,8 +82,8 @@ struct Patches {
   }
 };
 
-Patches find_patches(const MeshView& mesh) {
-  Patches patches;
+OrientedPatches find_patches(const MeshView& mesh) {
+  OrientedPatches patches;
   patches.reversed.assign(mesh.triangles.size(), 0);
   const std::vector<std::uint32_t> partner = partner_edges(mesh);
   std::vector<std::uint8_t> reached(mesh.triangles.size(), 0);
@@ -177,7 +177,7 @@ Escapes count_escapes(const MeshView& mesh, std::span<const std::uint32_t> patch
 }  // namespace
 
 Orientation find_orientation(const MeshView& mesh, const SurfaceQuery& query) {
-  Patches patches = find_patches(mesh);
+  OrientedPatches patches = find_patches(mesh);
   Orientation orientation;
   orientation.patches = patches.size();
   orientation.closed = patches.closed;

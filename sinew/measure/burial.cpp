@@ -108,9 +108,10 @@ std::vector<std::uint8_t> rings_from_contact(const ClosedSurface& surface, std::
 
 /// Triangles that meet no others and hang together by edges. Not by vertices: where a fold begins, the line
 /// along which the surface cuts itself ends in a vertex, and what lies on both sides of the line meets there.
-class Patches {
+class ContactFreePatches {
  public:
-  Patches(const ClosedSurface& surface, std::span<const Meeting> meetings) : sets_(surface.triangles.size()) {
+  ContactFreePatches(const ClosedSurface& surface, std::span<const Meeting> meetings)
+      : sets_(surface.triangles.size()) {
     for (const auto& pair : surface.neighbours)
       if (meetings[pair[0]] == Meeting::none && meetings[pair[1]] == Meeting::none)
         sets_.join(pair[0], pair[1]);
@@ -191,7 +192,7 @@ Burial find_burial(const ClosedSurface& surface, const Incidence& incidence, std
                    const WindingTree& winding, const Contacts& contacts) {
   const std::span<const Meeting> meetings = contacts.triangles;
   const Outside outside(surface, incidence, positions, winding, contacts.vertices);
-  Patches patches(surface, meetings);
+  ContactFreePatches patches(surface, meetings);
   const std::vector<std::uint8_t> rings = rings_from_contact(surface, positions.size(), meetings);
   constexpr std::uint32_t kNone = 0xffffffffu;
   std::vector<std::uint32_t> group_of_patch(surface.triangles.size(), kNone);

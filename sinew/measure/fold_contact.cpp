@@ -92,14 +92,14 @@ bool FoldContact::in_contact(std::span<const Vec3f> positions, const FittedTrian
           if (std::binary_search(near.begin(), near.end(), corner)) return;
         const Corners corners = corners_of(positions, f);
         const Vec3d weights = nearest_weights(here, corners);
-        const Vec3d way = here - blend(corners, weights);
-        const double distance = way.norm();
+        const Vec3d offset = here - blend(corners, weights);
+        const double distance = offset.norm();
         if (distance > reach) return;
         if (!((rest_here - blend(corners_of(rest_.positions, f), weights)).norm() > kRestRatio * distance))
           return;
         Vec3d normal = (corners[1] - corners[0]).cross(corners[2] - corners[0]);
         if (std::binary_search(flipped.begin(), flipped.end(), t)) normal = -normal;
-        found = way.dot(normal) >= kCosine * distance * normal.norm();
+        found = offset.dot(normal) >= kCosine * distance * normal.norm();
       });
   return found;
 }

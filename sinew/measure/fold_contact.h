@@ -15,7 +15,8 @@ namespace sinew {
 /// - is no farther from it than a twentieth of its limb radius or the mean of its edges at rest, whichever is
 ///   larger,
 /// - was more than three times as far at rest, measured between the same two points,
-/// - and has it in front: the way from the triangle to the vertex is within 60° of the triangle's normal.
+/// - and has it in front: the direction from the triangle to the vertex is within 60° of the triangle's
+/// normal.
 ///   Vertices behind it lie in the body.
 class FoldContact {
  public:

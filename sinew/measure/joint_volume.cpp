@@ -42,7 +42,8 @@ JointVolumeMeter::JointVolumeMeter(const MeshView& rest, const SkinWeights& weig
     for (std::size_t h = begin; h < end; ++h) {
       if (patches[h].vertices.empty()) continue;
       const std::vector<Vec3f> positions = chosen(rest.positions, patches[h].vertices);
-      Patch patch{std::move(patches[h].vertices), SelfContactFinder({positions, patches[h].triangles}), 0};
+      ClosedPatch patch{std::move(patches[h].vertices), SelfContactFinder({positions, patches[h].triangles}),
+                        0};
       patch.rest_volume = patch.volume(rest.positions);
       const double sphere = 4 * std::numbers::pi / 3 * std::pow(patches[h].reach, 3);
       if (patch.rest_volume >= kLeastShareOfSphere * sphere) patches_[h] = std::move(patch);
@@ -50,7 +51,7 @@ JointVolumeMeter::JointVolumeMeter(const MeshView& rest, const SkinWeights& weig
   });
 }
 
-double JointVolumeMeter::Patch::volume(std::span<const Vec3f> positions) const {
+double JointVolumeMeter::ClosedPatch::volume(std::span<const Vec3f> positions) const {
   std::vector<Vec3f> placed = contact.surface().place(chosen(positions, vertices));
   double result = enclosed_volume({placed, contact.surface().triangles});
   Pairs pairs = contact.pairs(placed, kMostPairs);
@@ -65,7 +66,7 @@ std::vector<JointVolume> JointVolumeMeter::measure(std::span<const Vec3f> positi
   parallel_blocks(bending.size(), 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       volumes[i].hinge = bending[i];
-      if (const std::optional<Patch>& patch = patches_[bending[i]])
+      if (const std::optional<ClosedPatch>& patch = patches_[bending[i]])
         volumes[i].ratio = patch->volume(positions) / patch->rest_volume;
     }
   });

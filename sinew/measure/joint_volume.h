@@ -38,7 +38,8 @@ class JointVolumeMeter {
   bool has_patch(std::uint32_t hinge) const { return patches_[hinge].has_value(); }
 
  private:
-  struct Patch {
+  /// A hinge's patch, its borders closed.
+  struct ClosedPatch {
     std::vector<std::uint32_t> vertices;  // of the surface
     SelfContactFinder contact;
     double rest_volume = 0;
@@ -47,7 +48,7 @@ class JointVolumeMeter {
   };
 
   std::vector<double> radius_;
-  std::vector<std::optional<Patch>> patches_;  // per hinge
+  std::vector<std::optional<ClosedPatch>> patches_;  // per hinge
 };
 
 }  // namespace sinew

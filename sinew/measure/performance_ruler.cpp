@@ -50,7 +50,7 @@ PerformanceMeasurements measure_performance(const std::shared_ptr<const Characte
   const std::vector<Vec3f> rest = rest_surface(*character);
   SurfaceRulerOptions ruler_options;
   ruler_options.hinges = find_hinges(*character);
-  const SurfaceRuler ruler({rest, character->triangles()}, character->skin_weights(), ruler_options);
+  const SurfaceRuler ruler({rest, character->triangles()}, character->shared_skin_weights(), ruler_options);
   FlickerMeter flicker(character->skin_weights(), ruler.used_vertices());
   PerformanceMeasurements result;
   result.rest = ruler.rest();

@@ -44,7 +44,7 @@ std::vector<std::uint8_t> vertices_near(std::span<const Hinge> hinges, const Joi
 /// least.
 void spread_over(std::span<const Vec3f> positions, const OneRings& rings, std::span<const double> limb_radius,
                  double radii, std::span<const std::uint32_t> from, std::vector<std::uint8_t>& marks) {
-  // What is left of the way at each vertex: the longest counts.
+  // What is left of the distance at each vertex: the longest counts.
   std::vector<double> left(positions.size(), 0);
   std::priority_queue<std::pair<double, std::uint32_t>> next;
   for (const std::uint32_t v : from) {
@@ -54,12 +54,12 @@ void spread_over(std::span<const Vec3f> positions, const OneRings& rings, std::s
     next.emplace(left[v], v);
   }
   while (!next.empty()) {
-    const auto [way, v] = next.top();
+    const auto [remaining, v] = next.top();
     next.pop();
-    if (way < left[v]) continue;
+    if (remaining < left[v]) continue;
     marks[v] = 1;
     for (const std::uint32_t n : rings[v]) {
-      const double there = way - static_cast<double>((positions[n] - positions[v]).norm());
+      const double there = remaining - static_cast<double>((positions[n] - positions[v]).norm());
       if (there > left[n]) left[n] = there, next.emplace(there, n);
     }
   }
@@ -67,14 +67,14 @@ void spread_over(std::span<const Vec3f> positions, const OneRings& rings, std::s
 
 }  // namespace
 
-SurfaceRuler::SurfaceRuler(const MeshView& rest, SkinWeights weights, const SurfaceRulerOptions& options)
+SurfaceRuler::SurfaceRuler(const MeshView& rest, SharedWeights weights, const SurfaceRulerOptions& options)
     : options_(options),
       rest_positions_(rest.positions.begin(), rest.positions.end()),
       weights_(std::move(weights)),
       used_(rest.positions.size(), 0) {
-  if (weights_.rows() != 0 && weights_.rows() != rest.positions.size())
-    throw Error(fmt::format("{} rows of weights for {} vertices", weights_.rows(), rest.positions.size()));
-  if (weights_.rows() == 0 && !options_.hinges.empty())
+  if (weights_->rows() != 0 && weights_->rows() != rest.positions.size())
+    throw Error(fmt::format("{} rows of weights for {} vertices", weights_->rows(), rest.positions.size()));
+  if (weights_->rows() == 0 && !options_.hinges.empty())
     throw Error(fmt::format("{} hinges, but no weights", options_.hinges.size()));
   for (const Hinge& hinge : options_.hinges) {
     if (!hinge.position.allFinite())
@@ -107,7 +107,7 @@ SurfaceRuler::SurfaceRuler(const MeshView& rest, SkinWeights weights, const Surf
   limb_radius_ = sinew::limb_radius(view(rest_positions_),
                                     std::span<const std::uint32_t>(surface.part.data(), triangles.size()));
   joint_volume_ =
-      std::make_unique<JointVolumeMeter>(view(rest_positions_), weights_, limb_radius_, options_.hinges);
+      std::make_unique<JointVolumeMeter>(view(rest_positions_), *weights_, limb_radius_, options_.hinges);
   near_hinge_ = vertices_near(options_.hinges, *joint_volume_, rest_positions_, limb_radius_);
 
   SelfContact contact = find_contact(rest_positions_);
@@ -265,8 +265,8 @@ SurfaceMeasurements SurfaceRuler::measure(std::span<const Vec3f> positions,
   frame.degenerate_triangles = stretch_->degenerate_triangles(positions);
   if (carried.empty()) carried = posed_from_rest;
   const std::vector<std::uint32_t> flipped =
-      flipped_triangles(view(rest_positions_), positions, weights_,
-                        weights_.rows() > 0 ? carried : std::span<const Affine3d>());
+      flipped_triangles(view(rest_positions_), positions, *weights_,
+                        weights_->rows() > 0 ? carried : std::span<const Affine3d>());
   measure_hinges(positions, posed_from_rest, contact, flipped, frame);
   measure_flips(positions, contact, flipped, frame);
   return frame;

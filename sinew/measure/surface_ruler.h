@@ -83,7 +83,7 @@ class SurfaceRuler {
   /// `weights` has one row per vertex, or none at all for surfaces without bones. Throws Error when a
   /// triangle names a vertex that does not exist, a position that a triangle uses or a hinge's is not finite,
   /// or hinges come without weights.
-  explicit SurfaceRuler(const MeshView& rest, SkinWeights weights = {},
+  explicit SurfaceRuler(const MeshView& rest, SharedWeights weights = {},
                         const SurfaceRulerOptions& options = {});
 
   /// One position per vertex of the rest. `posed_from_rest` has one transform per joint number of the
@@ -113,7 +113,7 @@ class SurfaceRuler {
 
   SurfaceRulerOptions options_;
   std::vector<Vec3f> rest_positions_;
-  SkinWeights weights_;
+  SharedWeights weights_;
   std::vector<std::uint8_t> used_;
   OneRings rings_;
   std::unique_ptr<const SelfContactFinder> contact_;

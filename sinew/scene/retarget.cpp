@@ -2,122 +2,17 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
-#include <string_view>
 #include <unordered_map>
 
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
-#include <sinew/core/text.h>
+#include <sinew/skeleton/joint_names.h>
 
 namespace sinew {
 
 namespace {
-
-/// A joint's name without its spelling: side 'l', 'r' or ' ', and the bare lower-case rest.
-struct PlainName {
-  char side = ' ';
-  std::string part;
-
-  std::string key() const { return side + part; }
-};
-
-bool is_separator(char c) {
-  return c == '_' || c == '.' || c == '-' || c == ' ';
-}
-
-bool ends_with_word(std::string_view text, std::string_view word) {
-  return text.size() > word.size() && text.ends_with(word) &&
-         is_separator(text[text.size() - word.size() - 1]);
-}
-
-bool starts_with_word(std::string_view text, std::string_view word) {
-  return text.size() > word.size() && text.starts_with(word) && is_separator(text[word.size()]);
-}
-
-PlainName plain_name(std::string_view name) {
-  const std::size_t space = name.find_last_of(":|");
-  if (space != std::string_view::npos && space + 1 < name.size()) name.remove_prefix(space + 1);
-  const bool poser_side = name.size() > 1 && (name[0] == 'l' || name[0] == 'r') &&
-                          std::isupper(static_cast<unsigned char>(name[1]));  // lThigh
-  std::string text = lower_case(std::string(name));
-  for (const std::string_view prefix :
-       {"mixamorig", "def-", "org-", "mch-", "bip01 ", "bip001 ", "bip01_", "bip001_"})
-    if (text.starts_with(prefix) && text.size() > prefix.size()) text.erase(0, prefix.size());
-  while (!text.empty() && is_separator(text.front())) text.erase(0, 1);
-
-  PlainName plain;
-  for (const auto& [side, word, letter] : {std::tuple('l', "left", "l"), std::tuple('r', "right", "r")}) {
-    const std::string_view whole(word);
-    if (text.starts_with(whole) && text.size() > whole.size()) {
-      text.erase(0, whole.size());
-    } else if (text.ends_with(whole) && text.size() > whole.size()) {
-      text.erase(text.size() - whole.size());
-    } else if (ends_with_word(text, letter)) {
-      text.pop_back();
-    } else if (starts_with_word(text, letter) || (poser_side && text[0] == side)) {
-      text.erase(0, 1);
-    } else {
-      // Blender numbers copies behind the side: "hand.L.001".
-      const std::string inner = std::string(".") + letter + ".";
-      const std::size_t place = text.find(inner);
-      if (place == std::string::npos || place == 0) continue;
-      text.erase(place, 2);
-    }
-    plain.side = side;
-    break;
-  }
-  // Separators go, and zeros before a number: "spine.001" and "Spine1" are the same word.
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto digit = [&](std::size_t at) {
-      return at < text.size() && std::isdigit(static_cast<unsigned char>(text[at])) != 0;
-    };
-    if (is_separator(text[i])) continue;
-    if (text[i] == '0' && digit(i + 1) && (i == 0 || !digit(i - 1) || text[i - 1] == '0')) continue;
-    plain.part.push_back(text[i]);
-  }
-  return plain;
-}
-
-/// The first word of each row stands for all of them.
-constexpr std::array<std::array<std::string_view, 6>, 18> kSynonyms{{
-    {"hips", "pelvis", "hip", "hips1"},
-    {"thigh", "upleg", "upperleg", "uplegs", "thigh1"},
-    {"shin", "leg", "lowerleg", "calf", "knee", "lowleg"},
-    {"foot", "ankle"},
-    {"toe", "toebase", "ball", "toes", "toe0", "toe1"},
-    {"clavicle", "shoulder", "collar", "collarbone"},
-    {"upperarm", "arm", "uparm", "shldr", "upperarm1"},
-    {"forearm", "lowerarm", "elbow", "lowarm"},
-    {"hand", "wrist"},
-    {"spine", "abdomen", "spine0"},
-    {"chest", "torso"},
-    {"neck", "neck1"},
-    {"head"},
-    {"thumb", "handthumb"},
-    {"index", "handindex", "findex"},
-    {"middle", "handmiddle", "fmiddle", "mid"},
-    {"ring", "handring", "fring"},
-    {"pinky", "handpinky", "fpinky", "little", "handlittle"},
-}};
-
-std::string synonym(const std::string& part) {
-  // Finger joints carry their number behind the word.
-  std::size_t end = part.size();
-  while (end > 0 && std::isdigit(static_cast<unsigned char>(part[end - 1]))) --end;
-  for (const auto& row : kSynonyms)
-    for (const std::string_view word : row) {
-      if (word.empty()) continue;
-      if (part == word) return std::string(row[0]);
-    }
-  const std::string_view stem = std::string_view(part).substr(0, end);
-  for (std::size_t row = 13; row < kSynonyms.size(); ++row)
-    for (const std::string_view word : kSynonyms[row])
-      if (!word.empty() && stem == word) return std::string(kSynonyms[row][0]) + part.substr(end);
-  return part;
-}
 
 /// Per joint, one key per tier of likeness.
 std::vector<std::array<std::string, 3>> match_keys(const Skeleton& skeleton) {
@@ -131,7 +26,7 @@ std::vector<std::array<std::string, 3>> match_keys(const Skeleton& skeleton) {
   for (std::size_t j = 0; j < names.size(); ++j) {
     const PlainName& plain = names[j];
     const auto has = [&](const char* part) { return present.contains(plain.side + std::string(part)); };
-    std::string part = synonym(plain.part);
+    std::string part = usual_part_name(plain.part);
     // "LeftHip" is the thigh, and where there is a collar, "LeftShoulder" is the upper arm.
     if (plain.side != ' ' && part == "hips") part = "thigh";
     if (plain.part == "shoulder" && (has("collar") || has("clavicle")) && !has("arm") && !has("upperarm"))

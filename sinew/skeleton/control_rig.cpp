@@ -111,7 +111,7 @@ std::vector<int> deform_parents(const ControlRig& rig) {
   double size = 0;
   for (const RigBone& bone : rig.bones) size = std::max(size, bone.length());
   const double tolerance = 1e-4 * size;
-  // What each controller stands for: the deforming bone that starts where it does and goes its way.
+  // What each controller stands for: the deforming bone that starts where it does and has its direction.
   std::vector<int> stands_for(count, -1);
   for (std::size_t c = 0; c < count; ++c) {
     const RigBone& controller = rig.bones[c];
@@ -123,8 +123,8 @@ std::vector<int> deform_parents(const ControlRig& rig) {
       // Both lie on one line, whichever is longer.
       const bool longer = bone.length() > controller.length();
       const Vec3d& end = longer ? controller.tail : bone.tail;
-      const RigBone& way = longer ? bone : controller;
-      if ((nearest_on_segment(way.head, way.tail, end) - end).norm() > 10 * tolerance) continue;
+      const RigBone& longest = longer ? bone : controller;
+      if ((nearest_on_segment(longest.head, longest.tail, end) - end).norm() > 10 * tolerance) continue;
       const double difference = (bone.tail - controller.tail).norm();
       if (difference < best) {
         best = difference;

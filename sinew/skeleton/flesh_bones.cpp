@@ -20,15 +20,17 @@ constexpr double kFleshBeyond = 3;
 // Own bones shorter than this share of the bone before are only the joint's own girth.
 constexpr double kShortest = 0.4;
 
-// Bones end so much of the way to the surface. On it, rounding would decide who sees them.
+// Bones end at this share of the distance to the surface. On it, rounding would decide who sees them.
 constexpr double kTailShare = 0.9;
 
 double radians(double degrees) {
   return degrees * M_PI / 180;
 }
 
-/// The way to the surface, within a cone, that goes farthest in the cone's own direction. Zero outside.
-Vec3d longest_way(const OrientedSurface& surface, const Vec3d& from, const Vec3d& direction, double degrees) {
+/// The displacement to the surface, within a cone, that goes farthest in the cone's own direction. Zero
+/// outside.
+Vec3d longest_reach(const OrientedSurface& surface, const Vec3d& from, const Vec3d& direction,
+                    double degrees) {
   constexpr int kRings = 5;
   const Vec3d side = direction.unitOrthogonal(), other = direction.cross(side);
   Vec3d best = Vec3d::Zero();
@@ -38,13 +40,13 @@ Vec3d longest_way(const OrientedSurface& surface, const Vec3d& from, const Vec3d
     const int count = ring == 0 ? 1 : 8 * ring;
     for (int k = 0; k < count; ++k) {
       const double turn = 2 * M_PI * k / count;
-      const Vec3d way =
+      const Vec3d tilted =
           std::cos(tilt) * direction + std::sin(tilt) * (std::cos(turn) * side + std::sin(turn) * other);
-      const double length = surface.reach(from, way);
-      // A tilted way must be worth it: rounding alone does not turn a bone.
+      const double length = surface.reach(from, tilted);
+      // Tilting must be worth it: rounding alone does not turn a bone.
       if (length * std::cos(tilt) > farthest * 1.001) {
         farthest = length * std::cos(tilt);
-        best = length * way;
+        best = length * tilted;
       }
     }
   }
@@ -128,13 +130,13 @@ std::vector<Bone> bones_in_flesh(const Skeleton& skeleton, std::span<const Affin
     const int above = parent[static_cast<std::size_t>(joint)];
     const bool follows_axis = usable_axis(joint);
     if (!follows_axis && above >= 0 && own[static_cast<std::size_t>(above)].joint >= 0) return std::nullopt;
-    const Vec3d way =
+    const Vec3d reach =
         follows_axis
-            ? longest_way(surface, head, axis.direction(world_from_joint[static_cast<std::size_t>(joint)]),
-                          kAxisCone)
-            : longest_way(surface, head, direction, kParentCone);
-    if (way.isZero()) return std::nullopt;
-    return head + kTailShare * way;
+            ? longest_reach(surface, head, axis.direction(world_from_joint[static_cast<std::size_t>(joint)]),
+                            kAxisCone)
+            : longest_reach(surface, head, direction, kParentCone);
+    if (reach.isZero()) return std::nullopt;
+    return head + kTailShare * reach;
   };
   std::vector<Bone> bones;
   for (const Bone& bone : derive_bones(skeleton, world_from_joint, tail)) {

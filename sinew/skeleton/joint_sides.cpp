@@ -11,38 +11,20 @@
 #include <Eigen/Eigenvalues>
 
 #include <sinew/core/error.h>
+#include <sinew/core/text.h>
+#include <sinew/skeleton/joint_names.h>
 
 namespace sinew {
 
 namespace {
 
-// Names are bytes of any encoding: the classes of <cctype> depend on the locale.
-bool is_lower(char c) {
-  return c >= 'a' && c <= 'z';
-}
-bool is_upper(char c) {
-  return c >= 'A' && c <= 'Z';
-}
-bool is_letter(char c) {
-  return is_lower(c) || is_upper(c);
-}
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 // Bytes of other alphabets belong to words.
 bool is_separator(char c) {
   return !is_letter(c) && !is_digit(c) && static_cast<unsigned char>(c) < 0x80;
 }
-char lower(char c) {
-  return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c;
-}
-char upper(char c) {
-  return is_lower(c) ? static_cast<char>(c - 'a' + 'A') : c;
-}
-
 bool is_word(std::string_view text, std::string_view word) {
   return std::equal(text.begin(), text.end(), word.begin(), word.end(),
-                    [](char a, char b) { return lower(a) == b; });
+                    [](char a, char b) { return lower_case(a) == b; });
 }
 
 Side side_of_word(std::string_view text) {
@@ -52,8 +34,8 @@ Side side_of_word(std::string_view text) {
 }
 
 Side side_of_letter(char c) {
-  if (lower(c) == 'l') return Side::left;
-  if (lower(c) == 'r') return Side::right;
+  if (lower_case(c) == 'l') return Side::left;
+  if (lower_case(c) == 'r') return Side::right;
   return Side::none;
 }
 
@@ -101,8 +83,7 @@ std::vector<Span> words(std::string_view name, std::span<const Span> parts) {
 }
 
 std::size_t after_namespace(std::string_view name) {
-  const std::size_t space = name.find_last_of(":|");
-  return space != std::string_view::npos && space + 1 < name.size() ? space + 1 : 0;
+  return name.size() - without_namespace(name).size();
 }
 
 // The name without the number at its end, if it is set off: "b_LeftFoot_017".
@@ -155,8 +136,8 @@ std::string other_side(std::string_view name) {
   const bool to_left = found.side == Side::right;
   std::string word = found.length == 1 ? (to_left ? "l" : "r") : (to_left ? "left" : "right");
   const std::string_view old = name.substr(found.begin, found.length);
-  if (is_upper(old[0])) word[0] = upper(word[0]);
-  if (old.size() > 1 && is_upper(old[1])) std::transform(word.begin(), word.end(), word.begin(), upper);
+  if (is_upper(old[0])) word[0] = upper_case(word[0]);
+  if (old.size() > 1 && is_upper(old[1])) std::transform(word.begin(), word.end(), word.begin(), upper_case);
   return result.replace(found.begin, found.length, word);
 }
 

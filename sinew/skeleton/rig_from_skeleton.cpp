@@ -114,29 +114,30 @@ class RigMaker {
       if (!(before.norm() > zero_)) before = parent.tail - parent.head;
       before.normalize();
     }
-    std::vector<Vec3d> ways;
+    std::vector<Vec3d> offsets;
     std::vector<int> heirs;
     for (const int child : children_[j])
       if ((place(child) - place(joint)).norm() > zero_) {
-        ways.push_back(place(child) - place(joint));
+        offsets.push_back(place(child) - place(joint));
         heirs.push_back(child);
       }
-    if (ways.size() == 1) return place(heirs[0]);
-    if (ways.empty()) {
+    if (offsets.size() == 1) return place(heirs[0]);
+    if (offsets.empty()) {
       const Vec3d direction = !axis.isZero() ? axis : !before.isZero() ? before : own_direction(joint);
       return place(joint) + (length > zero_ ? kLeafShare * length : lone_length_) * direction;
     }
     std::size_t best = 0;
     if (!axis.isZero()) {
-      for (std::size_t i = 1; i < ways.size(); ++i)
-        if (ways[i].normalized().dot(axis) > ways[best].normalized().dot(axis)) best = i;
-      if (ways[best].normalized().dot(axis) > kAlongBone) return place(joint) + ways[best].dot(axis) * axis;
+      for (std::size_t i = 1; i < offsets.size(); ++i)
+        if (offsets[i].normalized().dot(axis) > offsets[best].normalized().dot(axis)) best = i;
+      if (offsets[best].normalized().dot(axis) > kAlongBone)
+        return place(joint) + offsets[best].dot(axis) * axis;
     }
     best = 0;
     const auto weight = [&](std::size_t i) {
-      return std::pair(carries_[static_cast<std::size_t>(heirs[i])], ways[i].normalized().dot(before));
+      return std::pair(carries_[static_cast<std::size_t>(heirs[i])], offsets[i].normalized().dot(before));
     };
-    for (std::size_t i = 1; i < ways.size(); ++i)
+    for (std::size_t i = 1; i < offsets.size(); ++i)
       if (weight(i) > weight(best)) best = i;
     return place(heirs[best]);
   }
@@ -147,9 +148,9 @@ class RigMaker {
     return length > 1e-12 && std::isfinite(length) ? Vec3d(y / length) : Vec3d::UnitY();
   }
 
-  double roll(int joint, const Vec3d& way) const {
+  double roll(int joint, const Vec3d& direction) const {
     const Mat3d axes = world_[static_cast<std::size_t>(joint)].linear();
-    const Vec3d y = way.normalized();
+    const Vec3d y = direction.normalized();
     int along = axis_.axis;
     if (along < 0) {
       double best = -1;

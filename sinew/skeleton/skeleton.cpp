@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include <fmt/format.h>
-#include <Eigen/SVD>
 
 #include <sinew/core/error.h>
+#include <sinew/core/polar.h>
 
 namespace sinew {
 
@@ -38,13 +38,7 @@ Transform decompose(const Affine3d& matrix, double* shear) {
     scale.x() = -scale.x();
     axes.col(0) = -axes.col(0);
   }
-  const Eigen::JacobiSVD<Mat3d> svd(axes, Eigen::ComputeFullU | Eigen::ComputeFullV);
-  Mat3d rotation = svd.matrixU() * svd.matrixV().transpose();
-  if (rotation.determinant() < 0) {
-    Mat3d u = svd.matrixU();
-    u.col(2) = -u.col(2);
-    rotation = u * svd.matrixV().transpose();
-  }
+  const Mat3d rotation = nearest_rotation(axes);
   Transform result;
   result.translation = matrix.translation().cast<float>();
   result.rotation = Quatd(rotation).normalized().cast<float>();

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include <sinew/core/held_bytes.h>
 #include <sinew/core/math.h>
 #include <sinew/skinning/weights.h>
 
@@ -130,6 +131,10 @@ class BulgeFreeCorrection {
 };
 
 class BulgeFreeCorrection::Scratch {
+ public:
+  std::size_t bytes() const { return held_bytes(bends_, pulls_); }
+
+ private:
   friend class BulgeFreeCorrection;
   std::vector<Bend> bends_;
   std::vector<Vec4f, Eigen::aligned_allocator<Vec4f>> pulls_;  // per slot: weighted pull, and weight

@@ -6,10 +6,10 @@
 #include <numbers>
 
 #include <fmt/format.h>
-#include <Eigen/SVD>
 
 #include <sinew/core/error.h>
 #include <sinew/core/parallel.h>
+#include <sinew/core/polar.h>
 
 namespace sinew {
 
@@ -230,10 +230,9 @@ void SkinCurve::pose(std::span<const Affine3d> posed_from_rest, Scratch& scratch
     Mat3d rotation = linear;
     scratch.stretches[k].setIdentity();
     if (!(linear.transpose() * linear).isIdentity(1e-12) || linear.determinant() < 0) {
-      const Eigen::JacobiSVD<Mat3d> svd(linear, Eigen::ComputeFullU | Eigen::ComputeFullV);
-      rotation = svd.matrixU() * svd.matrixV().transpose();
-      if (rotation.determinant() < 0) rotation = -rotation;
-      scratch.stretches[k] = rotation.transpose() * linear;
+      const PolarFactors factors = polar_factors(linear);
+      rotation = factors.rotation;
+      scratch.stretches[k] = factors.stretch;
     }
     scratch.rotations[k] = Quatd(rotation);
   }

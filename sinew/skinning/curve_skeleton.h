@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include <sinew/core/held_bytes.h>
 #include <sinew/core/math.h>
 #include <sinew/geometry/mesh.h>
 #include <sinew/skinning/linear_blend.h>
@@ -56,6 +57,9 @@ class SkinCurve {
     std::vector<Quatd> rotations;  ///< of the knots' joints
     std::vector<Mat3d> stretches;
     std::vector<double> twists, slopes;
+    std::size_t bytes() const {
+      return held_bytes(points, tangents, normals, knots, rotations, stretches, twists, slopes);
+    }
   };
   Scratch make_scratch() const;
 
@@ -117,6 +121,11 @@ class CurveSkeleton {
     std::vector<Affine3d> motions;
     std::vector<SkinMatrix> matrices;
     std::vector<Vec3f> rest, posed;
+    std::size_t bytes() const {
+      std::size_t sum = held_bytes(curves, motions, matrices, rest, posed);
+      for (const SkinCurve::Scratch& curve : curves) sum += curve.bytes();
+      return sum;
+    }
   };
   Scratch make_scratch() const;
 

@@ -4,9 +4,8 @@
 #include <cassert>
 #include <cstring>
 
-#include <Eigen/SVD>
-
 #include <sinew/core/parallel.h>
+#include <sinew/core/polar.h>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "sinew/skinning/dual_quaternion.cpp"
@@ -261,12 +260,10 @@ SplitTransform split_transform(const Affine3d& posed_from_rest) {
     result.rigid = to_dual_quaternion(linear, posed_from_rest.translation());
     return result;
   }
-  const Eigen::JacobiSVD<Mat3d> svd(linear, Eigen::ComputeFullU | Eigen::ComputeFullV);
-  Mat3d rotation = svd.matrixU() * svd.matrixV().transpose();
-  // The whole reflection goes into the stretch: joints that are mirrored together then stretch alike.
-  if (rotation.determinant() < 0) rotation = -rotation;
-  result.stretch.linear() = rotation.transpose() * linear;
-  result.rigid = to_dual_quaternion(rotation, posed_from_rest.translation());
+  // The whole reflection is in the stretch: joints that are mirrored together then stretch alike.
+  const PolarFactors factors = polar_factors(linear);
+  result.stretch.linear() = factors.stretch;
+  result.rigid = to_dual_quaternion(factors.rotation, posed_from_rest.translation());
   return result;
 }
 

@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include <sinew/core/held_bytes.h>
 #include <sinew/core/math.h>
 #include <sinew/skinning/linear_blend.h>
 #include <sinew/skinning/packed_weights.h>
@@ -29,6 +30,7 @@ struct DualQuaternionScratch {
   std::vector<DualQuaternion> rigid;
   std::vector<SkinMatrix> stretch;
   std::vector<Vec3f> stretched;
+  std::size_t bytes() const { return held_bytes(rigid, stretch, stretched); }
 };
 DualQuaternionScratch make_dual_quaternion_scratch(std::size_t joint_count, std::size_t vertex_count);
 

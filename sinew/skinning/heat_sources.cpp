@@ -13,14 +13,26 @@ namespace sinew {
 
 namespace {
 
-constexpr double kPastEnds = 1.5;
-constexpr double kLeastFacing = 0.2;  // a bone straight outside is five times as far
-constexpr double kOutsideWay = 3;     // counts once anyway, and this much more
-constexpr double kOutsideBone = 4;
-constexpr double kEquallyNear = 1e-3;  // relative difference of two bones that share a vertex
-// The part of the way at either end in which the surface is not looked for: the vertex's own triangles.
-constexpr float kEnds = 1e-3f;
-constexpr double kNoLength = 1e-200;  // squared; its inverse is still finite
+/// Which bone heats a vertex. By hand, on the built-in characters and the corpus of docs/binding.md, which
+/// has the figures of each step; epsilons are marked.
+struct HeatSourceTuning {
+  /// Distance along the bone beyond its ends counts this many times.
+  double past_ends = 1.5;
+  /// A bone straight outside of the skin is 1 / this as far.
+  double least_facing = 0.2;
+  /// What of the segment to the bone lies outside of the flesh counts once and this much more.
+  double outside_cost = 3;
+  /// A bone that itself lies outside is this many times as far.
+  double outside_bone = 4;
+  /// Relative difference of two bones that share a vertex (epsilon).
+  double equally_near = 1e-3;
+  /// Share of the segment to the bone at either end in which the surface is not looked for: the vertex's own
+  /// triangles (epsilon).
+  float ends = 1e-3f;
+  /// Squared length of a bone that has none; its inverse is still finite (epsilon).
+  double no_length = 1e-200;
+};
+constexpr HeatSourceTuning kSources;
 constexpr std::size_t kSourcesPerTask = 256;
 
 /// The bones as the search reads them: number after number, so that the compiler can take several at once.
@@ -31,23 +43,23 @@ struct BoneTable {
 
   BoneTable(std::span<const Bone> bones, std::span<const std::uint8_t> outside) {
     for (std::size_t b = 0; b < bones.size(); ++b) {
-      const Vec3d way = bones[b].tail - bones[b].head;
+      const Vec3d axis = bones[b].tail - bones[b].head;
       for (int i = 0; i < 3; ++i) {
         head[i].push_back(bones[b].head[i]);
-        along[i].push_back(way[i]);
+        along[i].push_back(axis[i]);
       }
-      const double squared_length = way.squaredNorm();
-      inverse_squared_length.push_back(squared_length > kNoLength ? 1 / squared_length : 0);
-      penalty.push_back(outside[b] != 0 ? kOutsideBone * kOutsideBone : 1);
+      const double squared_length = axis.squaredNorm();
+      inverse_squared_length.push_back(squared_length > kSources.no_length ? 1 / squared_length : 0);
+      penalty.push_back(outside[b] != 0 ? kSources.outside_bone * kSources.outside_bone : 1);
     }
   }
   std::size_t size() const { return penalty.size(); }
 };
 
-/// Where a vertex's way to a bone ends, and how far that is.
+/// The point of a bone nearest to a vertex.
 struct NearPoint {
   std::uint32_t bone;
-  Vec3d way;        ///< from the vertex
+  Vec3d offset;     ///< to it, from the vertex
   double distance;  ///< metres
   double score;     ///< the distance as it counts, visibility left aside
 };
@@ -70,16 +82,16 @@ NearPoint near_point(const BoneTable& bones, std::size_t b, const Vec3d& p, cons
   const Vec3d along(bones.along[0][b], bones.along[1][b], bones.along[2][b]);
   const double raw = from_head.dot(along) * bones.inverse_squared_length[b];
   const double t = std::min(1.0, std::max(0.0, raw));
-  const Vec3d way = t * along - from_head;
+  const Vec3d offset = t * along - from_head;
   const double squared_past = (raw - t) * (raw - t) * along.squaredNorm();
-  const double distance = way.norm();
-  double score =
-      std::sqrt(bones.penalty[b] * (distance * distance + (kPastEnds * kPastEnds - 1) * squared_past));
+  const double distance = offset.norm();
+  double score = std::sqrt(bones.penalty[b] * (distance * distance +
+                                               (kSources.past_ends * kSources.past_ends - 1) * squared_past));
   if (distance > 0 && !normal.isZero()) {
-    const double facing = 0.5 * (1 - normal.dot(way) / distance);
-    score /= std::max(kLeastFacing, facing * facing);
+    const double facing = 0.5 * (1 - normal.dot(offset) / distance);
+    score /= std::max(kSources.least_facing, facing * facing);
   }
-  return {static_cast<std::uint32_t>(b), way, distance, score};
+  return {static_cast<std::uint32_t>(b), offset, distance, score};
 }
 
 bool is_outside(const Bone& bone, const OrientedSurface& surface) {
@@ -117,7 +129,7 @@ HeatSources find_heat_sources(std::span<const Vec3f> positions, std::span<const 
         if (least[b] < first * first) first = std::min(first, near_point(table, b, p, normals[v]).score);
       double best = std::numeric_limits<double>::infinity();
       HeatSources::Vertex& vertex = sources.vertices[v];
-      double looked_at = -1, reach = first * (1 + kEquallyNear);
+      double looked_at = -1, reach = first * (1 + kSources.equally_near);
       while (true) {
         candidates.clear();
         for (std::size_t b = 0; b < bones.size(); ++b)
@@ -129,20 +141,21 @@ HeatSources find_heat_sources(std::span<const Vec3f> positions, std::span<const 
           return a.score != b.score ? a.score < b.score : a.bone < b.bone;
         });
         for (const NearPoint& near : candidates) {
-          if (near.score > best * (1 + kEquallyNear)) break;
+          if (near.score > best * (1 + kSources.equally_near)) break;
           double score = near.score;
           const Ray ray{.origin = positions[v],
-                        .direction = near.way.cast<float>(),
-                        .t_near = kEnds,
-                        .t_far = 1 - kEnds};
+                        .direction = near.offset.cast<float>(),
+                        .t_near = kSources.ends,
+                        .t_far = 1 - kSources.ends};
           const bool hidden = near.distance > 0 && surface.query().occluded(ray);
-          if (hidden) score *= 1 + kOutsideWay * surface.outside_share(ray, normals[v].dot(near.way) < 0);
-          if (score > best * (1 + kEquallyNear)) continue;
-          if (score < best * (1 - kEquallyNear)) vertex.count = 0;
+          if (hidden)
+            score *= 1 + kSources.outside_cost * surface.outside_share(ray, normals[v].dot(near.offset) < 0);
+          if (score > best * (1 + kSources.equally_near)) continue;
+          if (score < best * (1 - kSources.equally_near)) vertex.count = 0;
           if (score < best) {
             best = score;
             vertex.sees_bone = !hidden;
-            vertex.faces_bone = normals[v].dot(near.way) < 0;
+            vertex.faces_bone = normals[v].dot(near.offset) < 0;
             vertex.distance = std::max(near.distance, smallest[v]);
           }
           const auto joint = static_cast<std::uint32_t>(bones[near.bone].joint);
@@ -151,9 +164,9 @@ HeatSources find_heat_sources(std::span<const Vec3f> positions, std::span<const 
               std::find(vertex.joints.begin(), known, joint) == known)
             vertex.joints[vertex.count++] = joint;
         }
-        if (reach >= best * (1 + kEquallyNear)) break;
+        if (reach >= best * (1 + kSources.equally_near)) break;
         looked_at = reach;
-        reach = best * (1 + kEquallyNear);
+        reach = best * (1 + kSources.equally_near);
       }
     }
   });

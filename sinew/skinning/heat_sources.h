@@ -18,7 +18,7 @@ struct HeatSources {
     std::array<std::uint32_t, kMostEqual> joints{};  ///< the nearest joint, or several equally near ones
     std::uint8_t count = 0;                          ///< how many; at least 1
     bool sees_bone = false;                          ///< nothing stands between it and the bone
-    bool faces_bone = false;                         ///< the way there leads into the flesh
+    bool faces_bone = false;                         ///< the segment to the bone leads into the flesh
     double distance = 0;                             ///< to the nearest bone of theirs, metres; above 0
   };
   std::vector<Vertex> vertices;
@@ -30,8 +30,9 @@ struct HeatSources {
 /// - Past a bone's ends distance counts 1.5-fold along it, so that of two bones that share a joint the one on
 ///   whose side a vertex lies is the nearer.
 /// - Bones that a vertex faces away from are farther: divided by ((1 + cos) / 2)², cos between the bone's
-///   direction and the way into the flesh, but no more than five times as far.
-/// - What of the way to the bone lies outside of the flesh counts 4-fold. The papers take or refuse a bone by
+///   direction and the direction into the flesh, but no more than five times as far.
+/// - What of the segment to the bone lies outside of the flesh counts 4-fold. The papers take or refuse a
+/// bone by
 ///   whether it is visible; then a toe that its neighbour hides from the toes' bone goes to the foot's, and
 ///   vertices behind a mouth see none at all.
 /// - Bones that lie outside for the most part are four times as far.

@@ -40,6 +40,8 @@ PackedWeights::PackedWeights(const SkinWeights& weights) : vertex_count_(weights
       crowd = std::max(crowd, 2 * joint_pairs_.size());
     }
   }
+  joints_.shrink_to_fit();
+  weights_.shrink_to_fit();
 }
 
 }  // namespace sinew

@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include <Eigen/LU>
-#include <Eigen/SVD>
 
 #include <sinew/core/parallel.h>
+#include <sinew/core/polar.h>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "sinew/skinning/stretch_twist.cpp"
@@ -172,10 +172,7 @@ double bone_twist(const Vec3d& axis, const Affine3d& start_posed_from_rest,
   const Mat3d relative = start.inverse() * end_posed_from_rest.linear();
   if (!relative.allFinite() || !(relative.determinant() > 0)) return 0;
   Mat3d rotation = relative;
-  if (!(relative.transpose() * relative).isIdentity(1e-9)) {
-    const Eigen::JacobiSVD<Mat3d> svd(relative, Eigen::ComputeFullU | Eigen::ComputeFullV);
-    rotation = svd.matrixU() * svd.matrixV().transpose();
-  }
+  if (!(relative.transpose() * relative).isIdentity(1e-9)) rotation = nearest_rotation(relative);
   Quatd turn(rotation);
   if (turn.w() < 0) turn.coeffs() = -turn.coeffs();
   const double along = turn.vec().dot(axis);

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include <sinew/core/held_bytes.h>
 #include <sinew/core/math.h>
 #include <sinew/skinning/linear_blend.h>
 #include <sinew/skinning/packed_weights.h>
@@ -97,6 +98,7 @@ struct BoneMotion {
 struct StretchTwistScratch {
   std::vector<SkinMatrix> matrices;
   std::vector<BoneMotion> motions;
+  std::size_t bytes() const { return held_bytes(matrices, motions); }
 };
 StretchTwistScratch make_stretch_twist_scratch(std::size_t joint_count, const StretchTwistBinding& binding);
 

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace sinew {
@@ -20,6 +22,19 @@ struct SkinWeights {
   }
   std::span<const float> row_values(std::size_t v) const { return {values.data() + starts[v], row_size(v)}; }
   bool operator==(const SkinWeights&) const = default;
+};
+
+/// Weights that nobody changes any more: copies of this share them.
+class SharedWeights {
+ public:
+  SharedWeights() : SharedWeights(SkinWeights()) {}
+  SharedWeights(SkinWeights weights) : weights_(std::make_shared<const SkinWeights>(std::move(weights))) {}
+
+  const SkinWeights& operator*() const { return *weights_; }
+  const SkinWeights* operator->() const { return weights_.get(); }
+
+ private:
+  std::shared_ptr<const SkinWeights> weights_;
 };
 
 struct Influence {

@@ -5,10 +5,10 @@
 #include <cmath>
 
 #include <fmt/format.h>
-#include <Eigen/SVD>
 
 #include <sinew/core/error.h>
 #include <sinew/core/parallel.h>
+#include <sinew/core/polar.h>
 #include <sinew/core/rotation.h>
 #include <sinew/core/smooth_step.h>
 #include <sinew/tracking/longest_mean.h>
@@ -39,15 +39,6 @@ Mat3d turn_between(const Vec3d& from, const Vec3d& to) {
   return shortest_turn(from.normalized(), to.normalized()).toRotationMatrix();
 }
 
-/// The rotation nearest to a matrix; never a mirrored one.
-Mat3d nearest_rotation(const Mat3d& matrix) {
-  if (!matrix.allFinite()) return Mat3d::Identity();
-  const Eigen::JacobiSVD<Mat3d> svd(matrix, Eigen::ComputeFullU | Eigen::ComputeFullV);
-  Mat3d u = svd.matrixU();
-  if ((u * svd.matrixV().transpose()).determinant() < 0) u.col(2) = -u.col(2);
-  return u * svd.matrixV().transpose();
-}
-
 /// A rotation by no more than `angle`.
 Mat3d at_most(double angle, const Mat3d& rotation) {
   const Eigen::AngleAxisd turn(rotation);
@@ -57,20 +48,20 @@ Mat3d at_most(double angle, const Mat3d& rotation) {
 }  // namespace
 
 BoneLift::BoneLift(const MeshView& rest, std::span<const std::int32_t> own,
-                   std::shared_ptr<const FieldSet> fields, const SkinWeights& weights,
-                   std::size_t transform_count, double share)
+                   std::shared_ptr<const FieldSet> fields, SharedWeights weights, std::size_t transform_count,
+                   double share)
     : fields_(std::move(fields)),
       own_(own.begin(), own.end()),
       weights_(weights),
       share_(static_cast<float>(share)) {
   const std::size_t count = fields_->fields.size(), vertices = rest.positions.size();
-  if (own.size() != vertices || weights.rows() != vertices)
+  if (own.size() != vertices || weights->rows() != vertices)
     throw Error(
         fmt::format("lifting bones needs an own field and weights for each of {} vertices", vertices));
   for (const std::int32_t field : own)
     if (field >= static_cast<std::int32_t>(count))
       throw Error(fmt::format("lifting bones: own field {} of {}", field, count));
-  for (const std::uint32_t joint : weights.joints)
+  for (const std::uint32_t joint : weights->joints)
     if (joint >= transform_count)
       throw Error(fmt::format("lifting bones: weight on joint {} of {}", joint, transform_count));
   field_of_.assign(transform_count, -1);
@@ -353,8 +344,8 @@ void BoneLift::carry(const BoneLiftScratch& s, std::span<Vec3f> positions) const
       if (own_[v] < 0) continue;
       const Vec3d from = positions[v].cast<double>();
       Vec3d way = Vec3d::Zero();
-      const auto joints = weights_.row_joints(v);
-      const auto values = weights_.row_values(v);
+      const auto joints = weights_->row_joints(v);
+      const auto values = weights_->row_values(v);
       for (std::size_t k = 0; k < joints.size(); ++k) {
         const std::int32_t field = field_of_[joints[k]] >= 0 ? field_of_[joints[k]] : own_[v];
         way += static_cast<double>(values[k]) * (s.lifts[static_cast<std::size_t>(field)] * from - from);

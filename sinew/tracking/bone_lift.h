@@ -53,7 +53,7 @@ class BoneLift {
   /// `transform_count`. `share`, 0 to 1, of the way is taken. Throws Error when sizes differ, or own fields,
   /// weights or fields name what is not there.
   BoneLift(const MeshView& rest, std::span<const std::int32_t> own, std::shared_ptr<const FieldSet> fields,
-           const SkinWeights& weights, std::size_t transform_count, double share);
+           SharedWeights weights, std::size_t transform_count, double share);
 
   BoneLiftScratch make_scratch() const;
 
@@ -125,7 +125,7 @@ class BoneLift {
   LiftChains chains_;
   std::vector<std::int32_t> field_of_;  // per transform, -1: none
   std::vector<std::int32_t> own_;
-  SkinWeights weights_;
+  SharedWeights weights_;
   float share_ = 1;
 };
 

@@ -70,17 +70,17 @@ double volume_and_gradient(std::span<const Vec3f> places, std::span<const Triang
 
 }  // namespace
 
-JointFilling::JointFilling(const MeshView& rest, const SkinWeights& weights, std::span<const Hinge> hinges,
+JointFilling::JointFilling(const MeshView& rest, SharedWeights weights, std::span<const Hinge> hinges,
                            double share)
     : weights_(weights), vertices_(rest.positions.size()), share_(share) {
-  for (const std::uint32_t joint : weights.joints)
+  for (const std::uint32_t joint : weights->joints)
     transforms_ = std::max(transforms_, std::size_t{joint} + 1);
   for (const Hinge& hinge : hinges)
     transforms_ = std::max({transforms_, std::size_t{hinge.binding} + 1, std::size_t{hinge.parent} + 1});
-  if (weights.rows() != vertices_)
+  if (weights->rows() != vertices_)
     throw Error(fmt::format("filling joints needs weights for each of {} vertices", vertices_));
   if (!(share > 0) || hinges.empty()) return;
-  const std::vector<std::vector<std::uint32_t>> near = vertices_nearest_to(rest, weights, hinges, {});
+  const std::vector<std::vector<std::uint32_t>> near = vertices_nearest_to(rest, *weights, hinges, {});
   // With their rings, for single vertices may look through a dent.
   const OneRings rings = one_rings(vertices_, rest.triangles);
   std::vector<std::uint32_t> asked;
@@ -109,7 +109,7 @@ JointFilling::JointFilling(const MeshView& rest, const SkinWeights& weights, std
     std::nth_element(here.begin(), middle, here.end());
     radius[h] = *middle;
   }
-  std::vector<HingePatch> found = hinge_patches(rest, weights, hinges, radius);
+  std::vector<HingePatch> found = hinge_patches(rest, *weights, hinges, radius);
   for (std::size_t h = 0; h < hinges.size(); ++h) {
     if (found[h].vertices.empty()) continue;
     Patch patch;
@@ -197,8 +197,8 @@ void JointFilling::start(const Patch& patch, std::span<const Affine3d> posed_fro
 Vec3f JointFilling::carry(std::uint32_t vertex, const Vec3f& direction,
                           std::span<const Eigen::Matrix3f> turns) const {
   Vec3f carried = Vec3f::Zero();
-  const auto joints = weights_.row_joints(vertex);
-  const auto values = weights_.row_values(vertex);
+  const auto joints = weights_->row_joints(vertex);
+  const auto values = weights_->row_values(vertex);
   for (std::size_t k = 0; k < joints.size(); ++k) carried += values[k] * (turns[joints[k]] * direction);
   return carried;
 }

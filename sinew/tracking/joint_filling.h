@@ -36,7 +36,7 @@ class JointFilling {
  public:
   /// `weights` are by transforms; `hinges` name these. `share`, 0 to 1, of what is lost is restored. Throws
   /// Error when weights are not one row per vertex.
-  JointFilling(const MeshView& rest, const SkinWeights& weights, std::span<const Hinge> hinges, double share);
+  JointFilling(const MeshView& rest, SharedWeights weights, std::span<const Hinge> hinges, double share);
 
   JointFillingScratch make_scratch() const;
 
@@ -75,7 +75,7 @@ class JointFilling {
   Vec3f carry(std::uint32_t vertex, const Vec3f& direction, std::span<const Eigen::Matrix3f> turns) const;
 
   std::vector<Patch> patches_;
-  SkinWeights weights_;
+  SharedWeights weights_;
   std::size_t transforms_ = 0;  // that weights and hinges name
   std::size_t vertices_ = 0;
   double share_ = 1;

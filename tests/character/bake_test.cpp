@@ -2,12 +2,16 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <tbb/task_arena.h>
 
+#include <sinew/character/performer.h>
 #include <sinew/character/seek.h>
 #include <sinew/core/error.h>
+#include <sinew/models/models.h>
 
+#include "tests/support/allocations.h"
 #include "tests/support/grid_tube.h"
 
 namespace sinew {
@@ -63,6 +67,36 @@ std::vector<std::vector<Vec3f>> bake_tube(int first, int last, int threads,
   EXPECT_EQ(report.frames, last - first + 1);
   EXPECT_EQ(recorder.frames.size(), static_cast<std::size_t>(last - first + 1));
   return recorder.frames;
+}
+
+TEST(Bake, PerformersKnowTheirMemory) {
+  if (!test::kCountsAllocations) GTEST_SKIP() << "sanitizers have their own allocator";
+  test::GridTubeOptions fine;
+  fine.rings = 300;
+  fine.segments = 100;
+  const Scene tube = test::make_grid_tube(fine);
+  ModelOptions vertices;
+  vertices.vertices = 8000;
+  const Scene body = make_model("mannequin", vertices).scene;
+  const auto check = [](const Scene& scene, const std::string& layers) {
+    const auto character = Character::make(scene, parse_recipe(R"({"layers": )" + layers + "}", "test"));
+    Performer warm_up(character);  // whatever is made once for the process
+    const std::size_t before = test::allocated_bytes();
+    const auto performer = std::make_unique<Performer>(character);
+    const auto taken = static_cast<double>(test::allocated_bytes() - before);
+    EXPECT_GT(static_cast<double>(performer->bytes()), 0.85 * taken) << layers;
+    EXPECT_LT(static_cast<double>(performer->bytes()), 1.2 * taken) << layers;
+  };
+  for (const char* skin : {"lbs", "dqs", "bulge_free", "stretch_twist"}) {
+    check(tube, fmt::format(R"(["{}"])", skin));
+    check(body, fmt::format(R"(["{}"])", skin));
+  }
+  check(body, R"(["dqs", "volume"])");
+  check(body, R"(["dqs", "implicit"])");
+  check(body, R"(["dqs", "implicit", "volume"])");
+  check(body, R"(["dqs", {"method": "wrinkles", "tools": [{"points": [{"x": 0, "y": 1, "z": 0.1},
+                                                                     {"x": 0.1, "y": 1, "z": 0.1}]}]}])");
+  check(make_model("cat").scene, R"(["dqs", "curves"])");
 }
 
 TEST(Bake, SameBitsForAnyNumberOfThreads) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numbers>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <sinew/character/bake.h>
@@ -141,6 +142,26 @@ TEST(FleshLayer, SettingsDoWhatTheySay) {
   EXPECT_GT(shares(R"(, "attenuation": "parabola")"), shares(""));
   EXPECT_EQ(count(R"(, "weight": ")" + scene.skeleton.joints[1].name + "\""),
             count(R"(, "skin": "*", "weight": ")" + scene.skeleton.joints[1].name + "\""));
+}
+
+TEST(FleshLayer, NoStrengthGoesBeyondTheLimit) {
+  const Scene scene = tube_scene();
+  for (const double limit : {0.05, 0.2, 1.0}) {
+    const std::string limited = fmt::format(R"(, "limit": {})", limit);
+    const auto character = make_character(scene, on_lower(scene, limited));
+    const double most = limit * layer_of(*character).elements()[0].flesh.thickness;
+    double last = 0;
+    for (const double strength : {0.5, 1.0, 2.0, 4.0}) {
+      const double swing =
+          largest_swing(scene, on_lower(scene, limited + fmt::format(R"(, "strength": {})", strength)));
+      EXPECT_LT(swing, most + 1e-6) << strength;
+      EXPECT_GT(swing, last - 1e-6) << strength;
+      last = swing;
+    }
+    EXPECT_EQ(largest_swing(scene, on_lower(scene, limited + R"(, "strength": 1)")),
+              largest_swing(scene, on_lower(scene, limited)));
+    if (limit < 0.1) EXPECT_GT(last, 0.95 * most) << "four times as strong it comes near the limit";
+  }
 }
 
 TEST(FleshLayer, HangsDownWhereTheBoneHasTurned) {

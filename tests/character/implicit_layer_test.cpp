@@ -232,9 +232,9 @@ TEST(ImplicitLayer, AnElbowKeepsItsVolume) {
   if (test::kSanitized) GTEST_SKIP() << "too slow here";
   const Scene arm = test::shared_model("arm").scene;
   // Dual quaternions swell elbows enough already; without that the fold costs volume.
-  const auto filled = make_character(arm, R"("swelling": 0)"),
-             half = make_character(arm, R"("swelling": 0, "filling": 0.5)"),
-             empty = make_character(arm, R"("swelling": 0, "filling": 0)");
+  const auto filled = make_character(arm, R"("bulge_share": 0)"),
+             half = make_character(arm, R"("bulge_share": 0, "volume_correction": 0.5)"),
+             empty = make_character(arm, R"("bulge_share": 0, "volume_correction": 0)");
   const std::vector<Hinge> hinges = find_hinges(*filled);
   const auto elbow = std::find_if(hinges.begin(), hinges.end(),
                                   [](const Hinge& hinge) { return hinge.name == "lower_arm"; });
@@ -283,7 +283,7 @@ TEST(ImplicitLayer, BonesThatAPosePutsIntoOtherFleshRise) {
   if (!path) GTEST_SKIP() << test::missing_asset("human.glb");
   const Scene human = read_scene(*path);
   const auto plain = skin_only(human), rising = make_character(human),
-             sunk = make_character(human, R"("rising": 0)");
+             sunk = make_character(human, R"("depenetration": 0)");
   const SurfaceRuler ruler({plain->rest(), plain->triangles()}, plain->skin_weights());
   // A hand goes into the other arm, thumb first.
   for (const double seconds : {1.7, 1.8, 1.96}) {
@@ -408,7 +408,7 @@ TEST(ImplicitLayer, ATwistedForearmHasNoFlippedTriangles) {
 /// Implicit skinning flips no triangle outside of contact in frames where it used to, or would without
 /// untangling.
 void expect_upright(const Scene& scene, const std::string& clip, std::initializer_list<double> all_seconds) {
-  const auto character = make_character(scene), tangled = make_character(scene, R"("untangling": 0)");
+  const auto character = make_character(scene), tangled = make_character(scene, R"("flip_repair": 0)");
   const SurfaceRuler ruler({character->rest(), character->triangles()}, character->skin_weights());
   std::size_t number = 0;
   const FieldLayer* layer = find_field_layer(*character, &number);
@@ -707,7 +707,7 @@ TEST(ImplicitLayer, OperatorsChangeTheirOwnJointOnly) {
     pose.joints[2].rotation = Quatf(Eigen::AngleAxisf(1.4f, Vec3f::UnitZ()));
     return perform(character, pose);
   };
-  const std::string elbow = R"("swelling": 0, )";
+  const std::string elbow = R"("bulge_share": 0, )";
   const std::vector<Vec3f> plain =
       posed(elbow + R"("operator": "union", "joints": [{"joint": "x*", "operator": "blend"}])");
   const std::vector<Vec3f> at_end = posed(

@@ -1,5 +1,6 @@
 #include <sinew/character/implicit_options.h>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -23,9 +24,9 @@ const char* const kEverything = R"({"layers": ["dqs", {"method": "implicit",
   "fields": [{"joint": "l?wer", "samples": 33, "cull": 0.02, "closure_head": 0.25, "closure_tail": 2,
               "support": 0.75, "add": [{"x": 1, "y": 2, "z": 3}],
               "remove": [{"x": -1, "y": -2, "z": -3, "radius": 0.125}]}],
-  "meshes": "tu*", "step": 0.35, "rounds": 7, "steps": 2, "tolerance": 0.001, "ease": 0.004, "turn": 26,
-  "gap": 0.02, "relaxation": 0.25, "coherence": 0.125, "strain": 0.5, "swelling": 0.375, "smoothing": 3,
-  "diffusion": 9, "filling": 0.625, "rising": 0.75, "untangling": 5}]})";
+  "meshes": "tu*", "step": 0.35, "rounds": 7, "steps": 2, "tolerance": 0.001, "dead_zone": 0.004, "gradient_angle": 26,
+  "gap": 0.02, "relaxation": 0.25, "coherence": 0.125, "strain_limit": 0.5, "bulge_share": 0.375, "smoothing": 3,
+  "diffusion": 9, "volume_correction": 0.625, "depenetration": 0.75, "flip_repair": 5}]})";
 
 const ImplicitOptions& implicit(const Recipe& recipe) {
   return dynamic_cast<const ImplicitOptions&>(*recipe.layers.at(1).options);
@@ -91,8 +92,8 @@ TEST(ImplicitOptions, RecipesSetEverything) {
   EXPECT_EQ(o.tracking.smoothing, 3);
   EXPECT_EQ(o.tracking.diffusion, 9);
   EXPECT_EQ(o.tracking.untangling, 5);
-  EXPECT_EQ(o.filling, 0.625);
-  EXPECT_EQ(o.rising, 0.75);
+  EXPECT_EQ(o.volume_correction, 0.625);
+  EXPECT_EQ(o.depenetration, 0.75);
 }
 
 TEST(ImplicitOptions, RecipesComeBackAsTheyWere) {
@@ -117,6 +118,29 @@ TEST(ImplicitOptions, RecipesComeBackAsTheyWere) {
   EXPECT_EQ(plain.layers[0].method, "dqs");
 }
 
+TEST(ImplicitOptions, OldNamesOfFieldsAreReadWithAWarning) {
+  // The recipe above as it was written before fields got their names.
+  std::string old = kEverything;
+  const std::pair<const char*, const char*> names[] = {
+      {"ease", "dead_zone"},         {"turn", "gradient_angle"},       {"strain", "strain_limit"},
+      {"swelling", "bulge_share"},   {"filling", "volume_correction"}, {"rising", "depenetration"},
+      {"untangling", "flip_repair"},
+  };
+  for (const auto& [before, now] : names) {
+    const std::string quoted = fmt::format("\"{}\"", now);
+    old.replace(old.find(quoted), quoted.size(), fmt::format("\"{}\"", before));
+  }
+  const Recipe recipe = parse_recipe(old, "r.json");
+  EXPECT_EQ(to_json(recipe), to_json(parse_recipe(kEverything, "test")));
+  ASSERT_EQ(recipe.warnings.size(), std::size(names));
+  for (std::size_t i = 0; i < std::size(names); ++i)
+    EXPECT_EQ(recipe.warnings[i], fmt::format("r.json: layers[1].{}: is an old name; write '{}'",
+                                              names[i].first, names[i].second));
+  EXPECT_TRUE(parse_recipe(kEverything, "test").warnings.empty());
+  for (const auto& [before, now] : names)
+    EXPECT_EQ(recipe_help_json().find(fmt::format("\"{}\"", before)), std::string::npos);
+}
+
 TEST(ImplicitOptions, DefaultsAreAUnionAtEveryJoint) {
   const ImplicitOptions options;
   EXPECT_EQ(static_cast<OperatorKind>(options.operation.kind), OperatorKind::union_);
@@ -130,14 +154,17 @@ TEST(ImplicitOptions, MistakesAreNamedByField) {
       {R"("samples": 3)", "samples"},
       {R"("cull": 0.5)", "cull"},
       {R"("gap": -0.1)", "gap"},
-      {R"("strain": 0)", "strain"},
-      {R"("turn": 181)", "turn"},
-      {R"("swelling": 1.01)", "swelling"},
+      {R"("strain_limit": 0)", "strain_limit"},
+      {R"("gradient_angle": 181)", "gradient_angle"},
+      {R"("bulge_share": 1.01)", "bulge_share"},
       {R"("rounds": 0)", "rounds"},
       {R"("joints": [{"joint": "a"}, {"operator": "x"}])", "joints[1].operator"},
       {R"("fields": [{"add": [{"x": 1e9}]}])", "fields[0].add[0].x"},
       {R"("fields": [{"remove": [{"radius": -1}]}])", "fields[0].remove[0].radius"},
       {R"("speed": 3)", "'speed' is not a field"},
+      {R"("rising": 2)", "layers[1].rising: 2 is out of range"},
+      {R"("rising": 1, "depenetration": 1)", "depenetration: is given twice: 'rising' is its old name"},
+      {R"("depenetration": 1, "rising": 0)", "depenetration: is given twice: 'rising' is its old name"},
   };
   for (const auto& [settings, expected] : cases) {
     const std::string error = error_of(settings);

@@ -1,5 +1,6 @@
 #include <sinew/character/recipe.h>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -34,6 +35,22 @@ TEST(Recipe, ReadsEveryField) {
   EXPECT_EQ(recipe.layers[0].method, "lbs");
   EXPECT_EQ(parse_recipe(R"({"layers": ["lbs"]})", "r.json").layers[0].method, "lbs");
   EXPECT_EQ(to_json(parse_recipe(to_json(recipe), "again")), to_json(recipe));
+}
+
+TEST(Recipe, OldNamesInListsWarnOncePerEntry) {
+  const auto recipe = [](const char* name) {
+    return parse_recipe(
+        fmt::format(R"({{"layers": ["dqs", {{"method": "volume", "joints": [{{"joint": "a", "{0}": 0.5}},
+                                                   {{"joint": "b"}}, {{"joint": "c", "{0}": 2}}]}}]}})",
+                    name),
+        "r.json");
+  };
+  const Recipe old = recipe("most"), now = recipe("max_displacement");
+  EXPECT_EQ(to_json(old), to_json(now));
+  EXPECT_TRUE(now.warnings.empty());
+  ASSERT_EQ(old.warnings.size(), 2u);
+  EXPECT_EQ(old.warnings[0], "r.json: layers[1].joints[0].most: is an old name; write 'max_displacement'");
+  EXPECT_EQ(old.warnings[1], "r.json: layers[1].joints[2].most: is an old name; write 'max_displacement'");
 }
 
 TEST(Recipe, MistakesAreNamedByField) {

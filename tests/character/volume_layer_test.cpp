@@ -311,12 +311,13 @@ TEST(VolumeLayer, FreedomFollowsWeightsRegionsAndSides) {
 
 TEST(VolumeLayer, ProfilesSayWhereItSwells) {
   const Scene scene = tube_scene(60, 16);
-  const Moved muscle =
-      moved_by(scene, R"("preset": "muscle", "most": 10)", [](const Vec3f& p) { return p.x() < 0; });
+  const Moved muscle = moved_by(scene, R"("preset": "muscle", "max_displacement": 10)",
+                                [](const Vec3f& p) { return p.x() < 0; });
   EXPECT_GT(muscle.inside, 0.01 * kRadius);
   EXPECT_EQ(muscle.outside, 0);
   const Moved drawn = moved_by(
-      scene, R"("most": 10, "profile": [{"along": 0.3}, {"along": 0.5, "value": 1}, {"along": 0.7}])",
+      scene,
+      R"("max_displacement": 10, "profile": [{"along": 0.3}, {"along": 0.5, "value": 1}, {"along": 0.7}])",
       [](const Vec3f& p) { return p.x() > 0.29f && p.x() < 0.71f; });
   EXPECT_GT(drawn.inside, 0.01 * kRadius);
   EXPECT_EQ(drawn.outside, 0);
@@ -327,10 +328,11 @@ TEST(VolumeLayer, TheLastEntryForAJointCounts) {
   const std::string upper = scene.skeleton.joints[1].name;
   const auto far = [](const Vec3f& p) { return p.x() < 0; };
   const Moved plain = moved_by(scene, "", far);
-  const Moved named = moved_by(scene,
-                               R"("most": 10, "joints": [{"joint": "*", "preset": "fat"}, {"joint": ")" +
-                                   upper + R"(", "preset": "muscle", "most": 10}])",
-                               far);
+  const Moved named =
+      moved_by(scene,
+               R"("max_displacement": 10, "joints": [{"joint": "*", "preset": "fat"}, {"joint": ")" + upper +
+                   R"(", "preset": "muscle", "max_displacement": 10}])",
+               far);
   EXPECT_GT(plain.outside, 0);
   EXPECT_EQ(named.outside, 0);
 }
@@ -446,7 +448,10 @@ TEST(VolumeLayer, ContactsStayAsTheyAre) {
   };
   for (const double share : {0.75, 0.9, 1.0})
     EXPECT_LE(pairs(R"("dqs", "implicit", "volume")", share), pairs(R"("dqs", "implicit")", share)) << share;
-  EXPECT_GT(pairs(R"("dqs", "implicit", {"method": "volume", "respect_contact": false, "most": 10})", 1), 5u);
+  EXPECT_GT(
+      pairs(R"("dqs", "implicit", {"method": "volume", "respect_contact": false, "max_displacement": 10})",
+            1),
+      5u);
 }
 
 TEST(VolumeLayer, OpenMeshesKeepTheirBorders) {

@@ -215,6 +215,23 @@ TEST_F(Cli, RecipeFileIsUsed) {
                  "'layer' is not a field");
 }
 
+TEST_F(Cli, OldNamesInRecipesAreToldAndStillRead) {
+  write_file(directory_ / "old.json", R"({"layers": ["lbs", {"method": "volume", "most": 0.5}]})");
+  write_file(directory_ / "new.json",
+             R"({"layers": ["lbs", {"method": "volume", "max_displacement": 0.5}]})");
+  const std::string bake = "bake model:tube --clip bend --frames 90 --recipe ";
+  const Outcome old = sinew(bake + path("old.json") + " -o " + path("old.pc2"));
+  ASSERT_EQ(old.exit_code, 0);
+  EXPECT_NE(old.err.find("sinew: warning: " + path("old.json") +
+                         ": layers[1].most: is an old name; write 'max_displacement'"),
+            std::string::npos)
+      << old.err;
+  const Outcome now = sinew(bake + path("new.json") + " -o " + path("new.pc2"));
+  ASSERT_EQ(now.exit_code, 0);
+  EXPECT_EQ(now.err.find("old name"), std::string::npos) << now.err;
+  EXPECT_TRUE(read_file(directory_ / "old.pc2") == read_file(directory_ / "new.pc2"));
+}
+
 TEST_F(Cli, MotionFromAnotherFile) {
   write_file(
       directory_ / "turn.bvh",

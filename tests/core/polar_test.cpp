@@ -61,5 +61,42 @@ TEST(Polar, WhatHasNoneIsTheIdentity) {
     EXPECT_EQ(polar_rotation<double>(matrix), Mat3d(Mat3d::Identity()));
 }
 
+TEST(NearestRotation, IsARotationForAllMatrices) {
+  std::mt19937 random(8);
+  int mirrored = 0;
+  for (int k = 0; k < 400; ++k) {
+    const Mat3d matrix = random_matrix(random), rotation = nearest_rotation(matrix);
+    EXPECT_LT((rotation * rotation.transpose() - Mat3d::Identity()).norm(), 1e-12);
+    EXPECT_NEAR(rotation.determinant(), 1, 1e-12);
+    // None beside it is nearer.
+    for (int axis = 0; axis < 3; ++axis)
+      for (const double angle : {-1e-3, 1e-3}) {
+        const Mat3d beside = Eigen::AngleAxisd(angle, Vec3d::Unit(axis)).toRotationMatrix() * rotation;
+        EXPECT_GE((beside - matrix).norm(), (rotation - matrix).norm() - 1e-12);
+      }
+    if (matrix.determinant() < 0)
+      ++mirrored;
+    else
+      EXPECT_EQ(rotation, by_svd(matrix));
+  }
+  EXPECT_GT(mirrored, 120);
+  EXPECT_LT(mirrored, 280);
+  Mat3d broken = Mat3d::Identity();
+  broken(0, 1) = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(nearest_rotation(broken), Mat3d(Mat3d::Identity()));
+}
+
+TEST(PolarFactors, MultiplyToTheMatrix) {
+  std::mt19937 random(9);
+  for (int k = 0; k < 400; ++k) {
+    const Mat3d matrix = random_matrix(random);
+    const PolarFactors factors = polar_factors(matrix);
+    EXPECT_NEAR(factors.rotation.determinant(), 1, 1e-12);
+    EXPECT_LT((factors.rotation * factors.stretch - matrix).norm(), 1e-12);
+    EXPECT_LT((factors.stretch - factors.stretch.transpose()).norm(), 1e-12);
+    EXPECT_EQ(factors.stretch.determinant() < 0, matrix.determinant() < 0);
+  }
+}
+
 }  // namespace
 }  // namespace sinew

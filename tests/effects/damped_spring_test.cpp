@@ -149,6 +149,19 @@ TEST(DampedSpring, StretchIsBoundedAndSmoothNearTheBound) {
   EXPECT_GT(state.velocity.y(), 0.9);
   // Below the bent part nothing is changed.
   EXPECT_EQ(spring.shown(stretched(0.5 * most), most).x(), 0.5 * most);
+  // Strength counts before the bound, or takes a share of what is shown.
+  for (const double stretch : {0.1, 0.5, 0.8, 1.0}) {
+    const double usual = spring.shown(stretched(stretch * most), most).x();
+    EXPECT_EQ(spring.shown(stretched(stretch * most), most, 1).x(), usual);
+    EXPECT_EQ(spring.shown(stretched(stretch * most), most, 0.5).x(), 0.5 * usual);
+    double before = usual;
+    for (const double strength : {1.5, 4.0, 100.0}) {
+      const double shown = spring.shown(stretched(stretch * most), most, strength).x();
+      EXPECT_LE(shown, most * (1 + 1e-12));
+      EXPECT_GE(shown, before);
+      before = shown;
+    }
+  }
 }
 
 TEST(DampedSpring, LeapsAndBadStepsBeginAnew) {

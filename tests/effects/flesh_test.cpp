@@ -78,7 +78,7 @@ TEST(Flesh, SharesMultiply) {
   for (const FleshVertex& v : flesh.vertices) EXPECT_GT(limb.rest[v.vertex].x(), 0);
   EXPECT_TRUE(find_flesh(limb.rest, {}, limb.bone).vertices.empty());
   // A bone without length is a ball.
-  limb.bone.to = limb.bone.from;
+  limb.bone.tail = limb.bone.head;
   for (FleshVertex& v : limb.all) v.share = 1;
   EXPECT_EQ(find_flesh(limb.rest, limb.all, limb.bone).vertices.size(), limb.rest.size());
 }

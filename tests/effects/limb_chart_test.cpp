@@ -82,7 +82,7 @@ TEST(LimbChart, CountsAlongTheBonesOnBothSidesOfAJoint) {
 TEST(LimbChart, KeepsWhatItIsMadeOf) {
   const LimbChart chart = chain().chart(3);
   ASSERT_EQ(chart.bones().size(), 3u);
-  EXPECT_EQ(chart.bones()[1].to, Vec3d(3, 0, 0));
+  EXPECT_EQ(chart.bones()[1].tail, Vec3d(3, 0, 0));
   ASSERT_EQ(chart.places().size(), 33u);
   EXPECT_EQ(chart.places()[12].bone, 1u);
 }

@@ -38,8 +38,8 @@ struct Demand {
   std::vector<Vec3d> anchors;
   std::vector<VolumeFrame> frames;
   std::vector<VolumeShares> shares;
-  std::vector<double> strengths, wanted, limits, scales;
-  std::vector<float> room;
+  std::vector<double> strengths, target_volumes, limits, scales;
+  std::vector<float> free_motion;
   double tolerance = 0;
 
   Demand(const VolumeKeeper& keeper, const std::vector<Vec3d>& at)
@@ -47,7 +47,7 @@ struct Demand {
         frames(at.size()),
         shares(at.size(), VolumeShares{0.2, 0.3, 0.5}),
         strengths(at.size(), 1.0),
-        wanted(keeper.rest_volumes().begin(), keeper.rest_volumes().end()) {
+        target_volumes(keeper.rest_volumes().begin(), keeper.rest_volumes().end()) {
     for (std::size_t a = 0; a < at.size(); ++a) frames[a].origin = at[a];
   }
   VolumeDemand view() const {
@@ -56,8 +56,8 @@ struct Demand {
     demand.frames = frames;
     demand.shares = shares;
     demand.strengths = strengths;
-    demand.wanted = wanted;
-    demand.room = room;
+    demand.target_volumes = target_volumes;
+    demand.free_motion = free_motion;
     demand.limits = limits;
     demand.scales = scales;
     demand.tolerance = tolerance;
@@ -458,7 +458,8 @@ TEST(VolumeKeeper, RestoresAsMuchAsIsAsked) {
   std::vector<double> volumes(5);
   keeper.cells().measure(posed, demand.anchors, volumes);
   demand.strengths = {0, 0.5, 0, 1, 0};
-  const double restored = 0.5 * (volumes[1] - demand.wanted[1]) + (volumes[3] - demand.wanted[3]);
+  const double restored =
+      0.5 * (volumes[1] - demand.target_volumes[1]) + (volumes[3] - demand.target_volumes[3]);
   EXPECT_NEAR(volume_of(keeper, kept(keeper, demand, posed), 0), rest + lost - restored, 1e-12 * rest);
 }
 
@@ -473,12 +474,12 @@ TEST(VolumeKeeper, KeepsWhateverVolumeIsWanted) {
   }
   Demand demand = limb.demand(keeper, kBent);
   VolumeScratch scratch = keeper.make_scratch();
-  keeper.measure(fat, limb.anchors, scratch, demand.wanted);
+  keeper.measure(fat, limb.anchors, scratch, demand.target_volumes);
   const std::vector<Vec3d> posed = limb.bent(kBent);
   const double expected = volume_of(keeper, fat_doubles, 0);
   EXPECT_NEAR(volume_of(keeper, kept(keeper, demand, posed), 0), expected, 1e-12 * expected);
-  keeper.measure(limb.mesh.positions, limb.anchors, scratch, demand.wanted);
-  EXPECT_TRUE(std::ranges::equal(demand.wanted, keeper.rest_volumes()));
+  keeper.measure(limb.mesh.positions, limb.anchors, scratch, demand.target_volumes);
+  EXPECT_TRUE(std::ranges::equal(demand.target_volumes, keeper.rest_volumes()));
 }
 
 /// Which joints' surroundings move, when only the skin round one joint is crushed.
@@ -610,8 +611,8 @@ TEST(VolumeKeeper, LeavesVerticesWithoutRoomWhereTheyAre) {
   const VolumeKeeper keeper = limb.keeper();
   const std::vector<Vec3d> posed = limb.bent(kBent);
   Demand demand = limb.demand(keeper, kBent);
-  for (const Vec3d& p : limb.rest) demand.room.push_back(p.x() > 0 ? 0.0f : 1.0f);
-  demand.room.resize(keeper.cells().point_count(), 1.0f);
+  for (const Vec3d& p : limb.rest) demand.free_motion.push_back(p.x() > 0 ? 0.0f : 1.0f);
+  demand.free_motion.resize(keeper.cells().point_count(), 1.0f);
   const std::vector<Vec3d> positions = kept(keeper, demand, posed);
   for (std::size_t v = 0; v < posed.size(); ++v)
     if (limb.rest[v].x() > 0) {
@@ -762,11 +763,11 @@ TEST(VolumeKeeper, LossesGoPastNeighboursThatHaveNoRoom) {
   demand.limits.assign(Limb::kJoints, 0.01);
   const double rest = volume_of(keeper, limb.rest, 0);
   // The three joints in the middle lie in contact altogether.
-  for (const Vec3d& p : limb.rest) demand.room.push_back(p.y() > 0.45 && p.y() < 2.05 ? 0.0f : 1.0f);
+  for (const Vec3d& p : limb.rest) demand.free_motion.push_back(p.y() > 0.45 && p.y() < 2.05 ? 0.0f : 1.0f);
   const std::vector<Vec3d> positions = kept(keeper, demand, posed);
   EXPECT_NEAR(volume_of(keeper, positions, 0), rest, 1e-12 * rest);
   for (std::size_t v = 0; v < posed.size(); ++v)
-    if (demand.room[v] == 0) {
+    if (demand.free_motion[v] == 0) {
       EXPECT_LT((positions[v] - posed[v]).norm(), 1e-12) << v;
     }
 }
@@ -779,8 +780,8 @@ TEST(VolumeKeeper, RoomThatIsNotNeededChangesNothing) {
   demand.limits.assign(Limb::kJoints, 0.004);
   const std::vector<Vec3d> posed = limb.bent(angles), without = kept(keeper, demand, posed);
   // One vertex begins to touch something.
-  demand.room.assign(posed.size(), 1.0f);
-  demand.room[7] = 0.999f;
+  demand.free_motion.assign(posed.size(), 1.0f);
+  demand.free_motion[7] = 0.999f;
   const std::vector<Vec3d> with = kept(keeper, demand, posed);
   EXPECT_LT(farthest_way(with, without), 1e-3 * farthest_way(posed, without));
 }
@@ -796,7 +797,7 @@ TEST(VolumeKeeper, LimitsGrowWithTheSkin) {
   for (Vec3d& p : large) p *= 20;
   for (Vec3d& p : demand.anchors) p *= 20;
   for (VolumeFrame& frame : demand.frames) frame.origin *= 20;
-  for (double& wanted : demand.wanted) wanted *= 8000;
+  for (double& volume : demand.target_volumes) volume *= 8000;
   demand.scales.assign(Limb::kJoints, 20.0);
   std::vector<Vec3d> positions = kept(keeper, demand, large);
   for (Vec3d& p : positions) p /= 20;

@@ -82,7 +82,7 @@ std::vector<Surface> surfaces() {
 struct Request {
   std::vector<VolumePatch::Vertex> vertices;
   std::vector<Vec3d> deformed;
-  std::vector<float> room;
+  std::vector<float> free_motion;
   VolumeFrame frame;
   VolumeShares shares{};
   double loss = 0;
@@ -100,7 +100,7 @@ struct Request {
     if (vertices.empty()) vertices.push_back({0, 0.5});
     if (seed % 3 == 1)
       for (std::size_t v = 0; v < deformed.size(); ++v)
-        room.push_back(static_cast<float>(0.1 + 0.9 * std::abs(unit(random))));
+        free_motion.push_back(static_cast<float>(0.1 + 0.9 * std::abs(unit(random))));
     frame.origin = anywhere(0.5);
     frame.axes =
         Quatd(unit(random), unit(random), unit(random), unit(random)).normalized().toRotationMatrix();
@@ -114,7 +114,7 @@ struct Request {
 
 bool restore(const VolumePatch& patch, const Request& request, std::vector<Vec3d>& positions) {
   std::vector<double> scratch(patch.scratch_size(), std::nan(""));
-  return patch.restore(request.loss, request.frame, request.shares, request.room, scratch, positions);
+  return patch.restore(request.loss, request.frame, request.shares, request.free_motion, scratch, positions);
 }
 
 const std::uint32_t kSeeds = test::kSanitized ? 12 : 36;
@@ -138,7 +138,7 @@ TEST(VolumePatch, AgreesWithTheFormula) {
       std::vector<Vec3d> positions = request.deformed, expected = request.deformed;
       ASSERT_TRUE(restore(surface.patch(request.vertices), request, positions));
       reference::restore_volume(surface.triangles, surface.rest_area, request.vertices, request.loss,
-                                request.frame, request.shares, request.room, expected);
+                                request.frame, request.shares, request.free_motion, expected);
       for (std::size_t v = 0; v < positions.size(); ++v)
         ASSERT_LT((positions[v] - expected[v]).norm(), 1e-11 * (1 + expected[v].norm()))
             << surface.points.size() << " vertices, seed " << seed << ", vertex " << v;
@@ -216,19 +216,19 @@ TEST(VolumePatch, AbilityIsWhatTheDerivativesAddUpTo) {
   for (const Surface& surface : surfaces())
     for (const std::uint32_t seed : {0u, 1u}) {
       const Request request(surface, seed);
-      ASSERT_EQ(request.room.empty(), seed == 0);
+      ASSERT_EQ(request.free_motion.empty(), seed == 0);
       double mean = 0, strength = 0, farthest = 0;
       for (const VolumePatch::Vertex& v : request.vertices)
         mean += surface.rest_area[v.vertex] / static_cast<double>(request.vertices.size());
       const std::vector<Vec3d> derivative = reference::volume_derivative(request.deformed, surface.triangles);
       for (const VolumePatch::Vertex& v : request.vertices) {
-        const double room = seed == 0 ? 1.0 : static_cast<double>(request.room[v.vertex]);
+        const double free_motion = seed == 0 ? 1.0 : static_cast<double>(request.free_motion[v.vertex]);
         const double s = v.freedom * v.freedom * mean / surface.rest_area[v.vertex];
-        strength += s * room * room * derivative[v.vertex].squaredNorm();
-        farthest = std::max(farthest, s * room * derivative[v.vertex].norm());
+        strength += s * free_motion * free_motion * derivative[v.vertex].squaredNorm();
+        farthest = std::max(farthest, s * free_motion * derivative[v.vertex].norm());
       }
       const VolumePatch::Ability ability =
-          surface.patch(request.vertices).ability(request.deformed, request.room);
+          surface.patch(request.vertices).ability(request.deformed, request.free_motion);
       EXPECT_NEAR(ability.strength, strength, 1e-12 * strength);
       EXPECT_NEAR(ability.farthest, farthest, 1e-12 * farthest);
       EXPECT_EQ(surface.patch({}).ability(request.deformed, {}).strength, 0);
@@ -259,7 +259,7 @@ TEST(VolumePatch, TakesTheShortestWayAlongAnAxis) {
   Request request(surface, 7);
   request.shares = {1, 0, 0};
   request.frame = VolumeFrame();
-  request.room.clear();
+  request.free_motion.clear();
   std::vector<Vec3d> positions = request.deformed;
   ASSERT_TRUE(restore(surface.patch(request.vertices), request, positions));
   const std::vector<Vec3d> derivative = reference::volume_derivative(request.deformed, surface.triangles);
@@ -352,13 +352,13 @@ TEST(VolumePatch, WithoutAreaDoesNothing) {
   positions = request.deformed;
   EXPECT_FALSE(restore(surface.patch({}), request, positions));
   EXPECT_FALSE(restore(VolumePatch(), request, positions));
-  request.room.assign(positions.size(), 0.0f);
+  request.free_motion.assign(positions.size(), 0.0f);
   EXPECT_FALSE(restore(patch, request, positions));
   EXPECT_EQ(positions, request.deformed);
 
   // Without area at rest.
   const std::vector<double> none(surface.points.size(), 0.0);
-  request.room.clear();
+  request.free_motion.clear();
   EXPECT_FALSE(restore({surface.triangles, surface.incidence, none, request.vertices}, request, positions));
   EXPECT_EQ(positions, request.deformed);
 }
@@ -393,19 +393,19 @@ TEST(VolumePatch, LeavesPositionsAloneThatAreTooFarForNumbers) {
 TEST(VolumePatch, RoomMultipliesFreedom) {
   const Surface surface(test::make_torus(10, 7, 1, 0.4f));
   Request request(surface, 1);
-  ASSERT_FALSE(request.room.empty());
+  ASSERT_FALSE(request.free_motion.empty());
   std::vector<Vec3d> with_room = request.deformed, less_free = request.deformed;
   ASSERT_TRUE(restore(surface.patch(request.vertices), request, with_room));
   std::vector<VolumePatch::Vertex> vertices = request.vertices;
-  for (VolumePatch::Vertex& v : vertices) v.freedom *= static_cast<double>(request.room[v.vertex]);
+  for (VolumePatch::Vertex& v : vertices) v.freedom *= static_cast<double>(request.free_motion[v.vertex]);
   Request roomless = request;
-  roomless.room.clear();
+  roomless.free_motion.clear();
   ASSERT_TRUE(restore(surface.patch(vertices), roomless, less_free));
   for (std::size_t v = 0; v < with_room.size(); ++v)
     EXPECT_LT((with_room[v] - less_free[v]).norm(), 1e-13) << v;
 
   // Without any a vertex stays, and the others make up for it.
-  for (std::size_t v = 0; v < request.room.size(); v += 2) request.room[v] = 0;
+  for (std::size_t v = 0; v < request.free_motion.size(); v += 2) request.free_motion[v] = 0;
   std::vector<Vec3d> positions = request.deformed;
   ASSERT_TRUE(restore(surface.patch(request.vertices), request, positions));
   for (std::size_t v = 0; v < positions.size(); v += 2)
@@ -459,11 +459,11 @@ TEST(VolumePatch, KnowingItsStrengthChangesNothing) {
       ASSERT_TRUE(restore(patch, request, careful));
       std::vector<double> scratch(patch.scratch_size());
       const double usual = patch.ability(surface.points, {}).strength;
-      ASSERT_TRUE(
-          patch.restore(request.loss, request.frame, request.shares, request.room, scratch, quick, usual));
+      ASSERT_TRUE(patch.restore(request.loss, request.frame, request.shares, request.free_motion, scratch,
+                                quick, usual));
       for (std::size_t v = 0; v < quick.size(); ++v) ASSERT_LT((quick[v] - careful[v]).norm(), 1e-12) << seed;
       // Where no axis is weak nor stronger than all were at rest it did without a look at them.
-      if (!request.room.empty()) continue;
+      if (!request.free_motion.empty()) continue;
       const std::vector<Vec3d> derivative = reference::volume_derivative(request.deformed, surface.triangles);
       double mean = 0;
       for (const VolumePatch::Vertex& v : request.vertices)

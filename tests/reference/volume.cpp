@@ -37,13 +37,13 @@ std::vector<double> vertex_areas(std::span<const Vec3d> points, std::span<const 
 
 void restore_volume(std::span<const Triangle> triangles, std::span<const double> rest_area,
                     std::span<const VolumePatch::Vertex> vertices, double loss, const VolumeFrame& frame,
-                    const VolumeShares& shares, std::span<const float> room, std::span<Vec3d> points) {
+                    const VolumeShares& shares, std::span<const float> free_motion, std::span<Vec3d> points) {
   double mean_area = 0;
   for (const VolumePatch::Vertex& v : vertices) mean_area += rest_area[v.vertex];
   mean_area /= static_cast<double>(vertices.size());
   std::vector<double> s;
   for (const VolumePatch::Vertex& v : vertices) {
-    const double sigma = v.freedom * (room.empty() ? 1.0 : static_cast<double>(room[v.vertex]));
+    const double sigma = v.freedom * (free_motion.empty() ? 1.0 : static_cast<double>(free_motion[v.vertex]));
     const double area = std::max(rest_area[v.vertex], 0.01 * mean_area);
     s.push_back(area > 0 ? sigma * sigma * mean_area / area : 0);
   }

@@ -22,12 +22,12 @@ std::vector<Vec3d> volume_derivative(std::span<const Vec3d> points, std::span<co
 std::vector<double> vertex_areas(std::span<const Vec3d> points, std::span<const Triangle> triangles);
 
 /// Changes the volume by −loss, axis after axis (eq. 13):
-/// δ_k = −μ ΔV s_k ∂V/∂x_k / Σ_m s_m (∂V/∂x_m)², s_k = (σ_k room_k)² A / A_k with A_k no less than A / 100.
-/// Of a share μ_a, an axis keeps μ_a · min(1, 50 S_a / S), S_a = Σ s (∂V/∂x_a)² and S their sum; what it
+/// δ_k = −μ ΔV s_k ∂V/∂x_k / Σ_m s_m (∂V/∂x_m)², s_k = (σ_k m_k)² A / A_k with A_k no less than A / 100.
+/// m_k is the free-motion mask. Of a share μ_a, an axis keeps μ_a · min(1, 50 S_a / S), S_a = Σ s (∂V/∂x_a)² and S their sum; what it
 /// does not keep goes to all axes in proportion to S_a. Without S, nothing moves.
 void restore_volume(std::span<const Triangle> triangles, std::span<const double> rest_area,
                     std::span<const VolumePatch::Vertex> vertices, double loss, const VolumeFrame& frame,
-                    const VolumeShares& shares, std::span<const float> room, std::span<Vec3d> points);
+                    const VolumeShares& shares, std::span<const float> free_motion, std::span<Vec3d> points);
 
 /// The volume of one part's cell.
 struct CellVolume {

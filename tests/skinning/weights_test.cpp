@@ -101,5 +101,17 @@ TEST(PackedWeights, HoldTheSameRows) {
   EXPECT_EQ(packed.joint_pairs().size(), 5u * 3 + 5);
 }
 
+TEST(SharedWeights, CopiesAreTheSameWeights) {
+  SkinWeights rows;
+  rows.joints = {3, 1};
+  rows.values = {0.75f, 0.25f};
+  rows.starts = {0, 2};
+  const SharedWeights shared(rows), copy = shared;
+  EXPECT_EQ(&*copy, &*shared);
+  EXPECT_EQ(*copy, rows);
+  EXPECT_EQ(copy->row_joints(0)[1], 1u);
+  EXPECT_EQ(SharedWeights()->rows(), 0u);
+}
+
 }  // namespace
 }  // namespace sinew

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <new>
 
+#include <malloc.h>
+
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #if !defined(__has_feature)
 #define SINEW_COUNTS_ALLOCATIONS 1
@@ -30,6 +32,11 @@ bool counts_allocations() {
 
 std::size_t allocations() {
   return count;
+}
+
+std::size_t allocated_bytes() {
+  const struct mallinfo2 heap = mallinfo2();
+  return heap.uordblks + heap.hblkhd;
 }
 
 }  // namespace sinew::test

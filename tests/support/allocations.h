@@ -10,4 +10,7 @@ bool counts_allocations();
 /// How often this thread has called operator new.
 std::size_t allocations();
 
+/// Bytes of the whole process that are allocated now.
+std::size_t allocated_bytes();
+
 }  // namespace sinew::test

@@ -1,4 +1,4 @@
-#include <sinew/character/wrinkle_hollows.h>
+#include <sinew/character/wrinkle_concavity.h>
 
 #include <algorithm>
 #include <cmath>
@@ -45,8 +45,8 @@ std::vector<Vec3d> rest_normals(const Character& character, const WrinkleRegion&
 
 }  // namespace
 
-WrinkleHollows::WrinkleHollows(const Character& character, const WrinkleRegion& region, std::uint32_t start,
-                               double side) {
+WrinkleConcavity::WrinkleConcavity(const Character& character, const WrinkleRegion& region,
+                                   std::uint32_t start, double side) {
   const SkinWeights& weights = character.skin_weights();
   bindings_ = {weights.row_joints(start)[0]};
   const auto number_of = [&](std::uint32_t binding) {
@@ -80,11 +80,11 @@ WrinkleHollows::WrinkleHollows(const Character& character, const WrinkleRegion& 
   }
 }
 
-bool WrinkleHollows::is_mirrored(const LayerFrame& frame) const {
+bool WrinkleConcavity::is_mirrored(const LayerFrame& frame) const {
   return frame.posed_from_rest[bindings_[0]].linear().determinant() < 0;
 }
 
-WrinkleHollows::State WrinkleHollows::make_state() const {
+WrinkleConcavity::State WrinkleConcavity::make_state() const {
   const std::size_t points = paths_[0].at_rest.size();
   State state;
   state.angles.resize(bindings_.size());
@@ -94,8 +94,8 @@ WrinkleHollows::State WrinkleHollows::make_state() const {
   return state;
 }
 
-WrinkleHollows::Axes WrinkleHollows::find_axes(const WrinkleRegion& region, const LayerFrame& frame,
-                                               std::vector<double>& angles) const {
+WrinkleConcavity::Axes WrinkleConcavity::find_axes(const WrinkleRegion& region, const LayerFrame& frame,
+                                                   std::vector<double>& angles) const {
   const Mat3d start = frame.posed_from_rest[bindings_[0]].linear();
   const Mat3d back = start.inverse();
   Axes axes;
@@ -115,12 +115,12 @@ WrinkleHollows::Axes WrinkleHollows::find_axes(const WrinkleRegion& region, cons
   return axes;
 }
 
-double WrinkleHollows::corrected_turn(double by_joints, const Vec3d& normal, const Axes& axes) {
+double WrinkleConcavity::corrected_turn(double by_joints, const Vec3d& normal, const Axes& axes) {
   if (!axes.usable || !(normal.norm() > 0)) return by_joints;
   return by_joints + tamed(inward_turn(normal, axes.up, axes.along) - by_joints);
 }
 
-double WrinkleHollows::tightness_at(const State& state, const WrinkleVertex& vertex) {
+double WrinkleConcavity::tightness_at(const State& state, const WrinkleVertex& vertex) {
   const double at = vertex.along * static_cast<double>(state.turns.size() - 1);
   const auto point = std::min(static_cast<std::size_t>(at), state.turns.size() - 2);
   const double t = at - static_cast<double>(point);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <sinew/character/character.h>
+#include <sinew/core/held_bytes.h>
 #include <sinew/effects/wrinkle_region.h>
 
 namespace sinew {
@@ -14,11 +15,11 @@ namespace sinew {
 /// under it, and on the right. What folds there may rise to (find_fold_tightness) depends on how far the
 /// paths turn inwards. That is told by the turns of the joints that carry them, and by what the skin's
 /// normals differ from these; normals alone would not do: where skin goes through itself they point anywhere.
-class WrinkleHollows {
+class WrinkleConcavity {
  public:
-  WrinkleHollows() = default;
+  WrinkleConcavity() = default;
   /// `start`: the vertex where the tool starts. `side`: -1 where triangles face inwards.
-  WrinkleHollows(const Character& character, const WrinkleRegion& region, std::uint32_t start, double side);
+  WrinkleConcavity(const Character& character, const WrinkleRegion& region, std::uint32_t start, double side);
 
   /// The vertices whose normals find() asks for: corners of the triangles that the paths' points lie in.
   std::span<const std::uint32_t> vertices() const { return vertices_; }
@@ -29,6 +30,9 @@ class WrinkleHollows {
     std::vector<double> angles;  ///< of the bindings
     std::vector<double> lengths, turns;
     std::array<std::vector<double>, 3> tightness;  ///< per path and point, per metre
+    std::size_t bytes() const {
+      return held_bytes(angles, lengths, turns, tightness[0], tightness[1], tightness[2]);
+    }
   };
   State make_state() const;
 
@@ -64,8 +68,8 @@ class WrinkleHollows {
 };
 
 template <class NormalOf>
-void WrinkleHollows::find(const WrinkleRegion& region, const LayerFrame& frame,
-                          std::span<const Vec3f> positions, const NormalOf& normal_of, State& state) const {
+void WrinkleConcavity::find(const WrinkleRegion& region, const LayerFrame& frame,
+                            std::span<const Vec3f> positions, const NormalOf& normal_of, State& state) const {
   const Axes axes = find_axes(region, frame, state.angles);
   std::size_t corner = 0;
   for (std::size_t p = 0; p < paths_.size(); ++p) {
