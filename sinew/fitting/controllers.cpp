@@ -10,7 +10,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include <sinew/fitting/whole_turn.h>
+#include <sinew/fitting/best_rotation.h>
 #include <sinew/geometry/segment.h>
 
 namespace sinew {
@@ -407,7 +407,7 @@ class Carrier {
     whole_.from /= ends;
     whole_.to /= ends;
     if (old_sum > 0 && new_sum > 0) whole_.scale = new_sum / old_sum;
-    whole_.turn = whole_turn(rig_, is_placed, fitted_.rig);
+    whole_.turn = best_rotation(rig_, is_placed, fitted_.rig);
     double away = 0;
     for (std::size_t b = 0; b < count; ++b)
       if (is_placed[b])
@@ -449,7 +449,7 @@ class Carrier {
     is.tail = tail;
     const Vec3d old_way = was.tail - was.head, way = tail - head;
     if (!(old_way.norm() > 0) || !(way.norm() > 0)) return;
-    Mat3d frame = turn_between(turn * old_way, way) * turn * bone_frame(old_way, was.roll);
+    Mat3d frame = rotation_between(turn * old_way, way) * turn * bone_frame(old_way, was.roll);
     frame.col(1) = way.normalized();
     const double roll = bone_roll(frame);
     // Of the angles that mean the same, the one nearest to what it was.
@@ -549,7 +549,7 @@ class Carrier {
     // The bone's turn keeps the plane; within it, the line between the ends says what is in front.
     const Quatd turn = motion(bone).turn;
     Similarity by;
-    by.turn = turn_between(turn * chord, new_chord) * turn;
+    by.turn = rotation_between(turn * chord, new_chord) * turn;
     by.scale = old_length > 0 ? new_length / old_length : whole_.scale;
     by.from = rig_.bones[middle].head;
     by.to = fitted(middle).head;

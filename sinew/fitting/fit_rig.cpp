@@ -8,9 +8,9 @@
 
 #include <sinew/core/error.h>
 #include <sinew/fitting/body_surface.h>
-#include <sinew/fitting/bone_orientation.h>
+#include <sinew/fitting/bone_rolls.h>
 #include <sinew/fitting/controllers.h>
-#include <sinew/fitting/rig_stance.h>
+#include <sinew/fitting/rig_orientation.h>
 #include <sinew/fitting/similarity.h>
 #include <sinew/fitting/symmetrise.h>
 #include <sinew/geometry/oriented_surface.h>
@@ -59,37 +59,38 @@ class Fitter {
     report.head_bone = rig_.bones[u(head_bone)].name;
     size_ = mesh_size(body_.view());
     MeshGraphs meshes(body_.view(), options_.graph);
-    RigStance stance = find_stance(rig_, graph_, meshes, options_.head_point);
-    if (dropped_share(graph_.graph, stance.alignment.image, kLargeLimb) > 0 || stance.score > kDoubtful) {
+    OrientationHypothesis hypothesis = find_orientation(rig_, graph_, meshes, options_.head_point);
+    if (dropped_share(graph_.graph, hypothesis.alignment.image, kLargeLimb) > 0 ||
+        hypothesis.score > kDoubtful) {
       // Legs that part from the trunk one close after the other may do so in another order than in the rig.
       RigGraph merged = rig_graph(rig_, head_bone, kFarForks);
-      RigStance other = find_stance(rig_, merged, meshes, options_.head_point);
-      if (other.difference < std::min(kBetter * stance.difference, kGoodDifference)) {
+      OrientationHypothesis other = find_orientation(rig_, merged, meshes, options_.head_point);
+      if (other.difference < std::min(kBetter * hypothesis.difference, kGoodDifference)) {
         graph_ = std::move(merged);
-        stance = std::move(other);
+        hypothesis = std::move(other);
       }
     }
-    const LimbGraph& limbs = meshes.graph(stance.head);
-    refuse_insane(stance, limbs);
+    const LimbGraph& limbs = meshes.graph(hypothesis.head);
+    refuse_insane(hypothesis, limbs);
     report.graph_seconds = meshes.seconds();
     report.matching_seconds = seconds_since(start) - report.graph_seconds;
 
     const auto placing = std::chrono::steady_clock::now();
     LimbPlacement placement =
-        place_limbs(graph_, limbs, stance.alignment.image, stance.mesh_from_rig, options_.placement);
+        place_limbs(graph_, limbs, hypothesis.alignment.image, hypothesis.mesh_from_rig, options_.placement);
     const OrientedSurface flesh(body_.view());
-    place_tails(placement, stance.mesh_from_rig);
+    place_tails(placement, hypothesis.mesh_from_rig);
     if (options_.symmetric) report.mirror = symmetrise(placement, flesh);
-    report.head = body_.positions[stance.head].cast<double>();
+    report.head = body_.positions[hypothesis.head].cast<double>();
     report.head_guessed = !options_.head_point;
-    report.mesh_from_rig = stance.mesh_from_rig;
-    report.cost = stance.alignment.cost;
-    report.score = stance.score;
-    report.by_descriptors = stance.by_descriptors;
+    report.mesh_from_rig = hypothesis.mesh_from_rig;
+    report.cost = hypothesis.alignment.cost;
+    report.score = hypothesis.score;
+    report.by_descriptors = hypothesis.by_descriptors;
     report.limbs = placement.limbs.size();
     report.mesh_graph = limbs;
     report.scale = size_ / std::max(rig_size(graph_), 1e-12);
-    count_ignored(limbs, stance, report);
+    count_ignored(limbs, hypothesis, report);
     report.placement_seconds = seconds_since(placing);
 
     const auto carrying = std::chrono::steady_clock::now();
@@ -115,10 +116,10 @@ class Fitter {
     return first == last ? fmt::format("'{}'", first) : fmt::format("'{}' to '{}'", first, last);
   }
 
-  void refuse_insane(const RigStance& stance, const LimbGraph& limbs) const {
+  void refuse_insane(const OrientationHypothesis& hypothesis, const LimbGraph& limbs) const {
     const std::vector<double> way = distances_from_head(graph_.graph);
     int worst = -1;
-    const double dropped = dropped_share(graph_.graph, stance.alignment.image, kSmallLimb, &worst);
+    const double dropped = dropped_share(graph_.graph, hypothesis.alignment.image, kSmallLimb, &worst);
     std::size_t ends = 0;
     for (std::size_t n = 1; n < limbs.nodes.size(); ++n) ends += limbs.nodes[n].arcs.empty();
     const char* hint =
@@ -129,13 +130,13 @@ class Fitter {
           "rig '{}': no limb of the mesh fits the bones {} ({} ends of limbs found, {:.0f} % of the "
           "rig left over){}",
           rig_.name, chain_name(worst), ends, 100 * dropped, hint));
-    if (stance.difference > kWorstDifference) {
+    if (hypothesis.difference > kWorstDifference) {
       // The chain that fits worst.
       const std::vector<double> mesh_way = distances_from_head(limbs);
       double most = 0;
       for (int n = 1; n < static_cast<int>(graph_.graph.nodes.size()); ++n) {
         const int from = graph_.graph.arc(graph_.graph.node(n).arc).from;
-        const int a = stance.alignment.image[u(from)], b = stance.alignment.image[u(n)];
+        const int a = hypothesis.alignment.image[u(from)], b = hypothesis.alignment.image[u(n)];
         if (a < 0 || b < 0) continue;
         const double ratio =
             std::abs(std::log((mesh_way[u(b)] - mesh_way[u(a)]) / std::max(1e-12, way[u(n)] - way[u(from)]) *
@@ -148,14 +149,15 @@ class Fitter {
       throw Error(
           fmt::format("rig '{}': its limbs and the mesh's differ too much, most of all at the bones {} "
                       "(score {:.2f}, at most {:.2f} is sane){}",
-                      rig_.name, worst > 0 ? chain_name(worst) : "of the head", stance.difference,
+                      rig_.name, worst > 0 ? chain_name(worst) : "of the head", hypothesis.difference,
                       kWorstDifference, hint));
     }
   }
 
-  void count_ignored(const LimbGraph& limbs, const RigStance& stance, FitReport& report) const {
+  void count_ignored(const LimbGraph& limbs, const OrientationHypothesis& hypothesis,
+                     FitReport& report) const {
     std::vector<char> used(limbs.nodes.size(), 0);
-    for (const int m : stance.alignment.image)
+    for (const int m : hypothesis.alignment.image)
       for (int n = m; n >= 0 && !used[u(n)];
            n = limbs.node(n).arc >= 0 ? limbs.arc(limbs.node(n).arc).from : -1)
         used[u(n)] = 1;
@@ -223,7 +225,7 @@ class Fitter {
       fitted.rig.bones[b].head = placement.points[u(head)];
       fitted.rig.bones[b].tail = placement.points[u(tail)];
     }
-    orient_bones(rig_, placed, fitted.rig);
+    transfer_rolls(rig_, placed, fitted.rig);
     const std::vector<ControllerLink> links = link_controllers(rig_);
     // Small limbs that the mesh's graph does not show, such as a jaw, go along where they then lie in flesh;
     // a finger that the mesh does not have would hang in the air.

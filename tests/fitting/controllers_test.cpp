@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include <sinew/fitting/bone_orientation.h>
+#include <sinew/fitting/bone_rolls.h>
 
 namespace sinew {
 namespace {
@@ -69,7 +69,7 @@ FittedRig start(const ControlRig& rig, const ControlRig& mesh) {
     fitted.fate[b] = BoneFate::placed;
     placed[b] = 1;
   }
-  orient_bones(rig, placed, fitted.rig);
+  transfer_rolls(rig, placed, fitted.rig);
   return fitted;
 }
 

@@ -393,7 +393,7 @@ TEST_F(FitRig, PutsTheQuadrupedIntoTheCat) {
   EXPECT_EQ(dropped(fitted), 0u);
   expect_near_truth(fitted, truth_of(built.rig), longest_side(surface(built).positions), 3.5, 12);
   // Its elbows are bent by 52° in the rig and 5° in the mesh, in a plane so unlike the rig's that it counts
-  // in part only (bone_orientation.h).
+  // in part only (bone_rolls.h).
   EXPECT_GE(expect_hinges_kept(rig, fitted, 6), 2);
 }
 

@@ -35,7 +35,7 @@ class MeshGraphs {
 };
 
 /// A way in which a rig may stand in a mesh, and which limb each of its chains then has.
-struct RigStance {
+struct OrientationHypothesis {
   Mat3d mesh_from_rig = Mat3d::Identity();  ///< the turn from the rig's way of standing to the mesh's
   std::uint32_t head = 0;                   ///< vertex of the mesh
   Alignment alignment;
@@ -51,8 +51,8 @@ struct RigStance {
 /// Looks for the way in which the rig makes most sense: as both files stand, turned about y, the other way
 /// round, lying down. The way the files stand is preferred. `head_point`, when given, is at the mesh's head;
 /// else it is guessed: the end of a limb that is nearest to where the rig's head would be.
-RigStance find_stance(const ControlRig& rig, const RigGraph& graph, MeshGraphs& meshes,
-                      const std::optional<Vec3d>& head_point);
+OrientationHypothesis find_orientation(const ControlRig& rig, const RigGraph& graph, MeshGraphs& meshes,
+                                       const std::optional<Vec3d>& head_point);
 
 /// How much of a rig has no limb, by length, chains shorter than `smallest` of the longest way left out.
 /// `largest`, when given, receives the node that ends the longest of them, and stays as it is when there is

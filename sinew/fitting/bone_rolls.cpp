@@ -1,4 +1,4 @@
-#include <sinew/fitting/bone_orientation.h>
+#include <sinew/fitting/bone_rolls.h>
 
 #include <algorithm>
 #include <cassert>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <sinew/core/smooth_step.h>
-#include <sinew/fitting/whole_turn.h>
+#include <sinew/fitting/best_rotation.h>
 
 namespace sinew {
 
@@ -55,7 +55,7 @@ class Orienter {
   }
 
   void run() {
-    turn_.assign(rig_.bones.size(), whole_turn(rig_, placed_, fitted_));
+    turn_.assign(rig_.bones.size(), best_rotation(rig_, placed_, fitted_));
     std::vector<char> done(rig_.bones.size(), 0);
     std::vector<std::size_t> path;
     for (std::size_t b = 0; b < rig_.bones.size(); ++b) {
@@ -130,7 +130,7 @@ class Orienter {
     const Vec3d is = new_direction(b);
     if (is.isZero(0) || old_direction(b).isZero(0)) return;
     // §3.1.3.3 (a), from what the parent did.
-    const Quatd carried = turn_between(turn_[b] * old_direction(b), is) * turn_[b];
+    const Quatd carried = rotation_between(turn_[b] * old_direction(b), is) * turn_[b];
     // §3.1.3.3 (b).
     Advice head;
     if (parent >= 0 && placed_[static_cast<std::size_t>(parent)] &&
@@ -158,7 +158,7 @@ class Orienter {
 
 }  // namespace
 
-void orient_bones(const ControlRig& rig, std::span<const char> placed, ControlRig& fitted) {
+void transfer_rolls(const ControlRig& rig, std::span<const char> placed, ControlRig& fitted) {
   assert(placed.size() == rig.bones.size() && fitted.bones.size() == rig.bones.size());
   Orienter(rig, placed, fitted).run();
 }

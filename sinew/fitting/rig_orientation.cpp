@@ -1,4 +1,4 @@
-#include <sinew/fitting/rig_stance.h>
+#include <sinew/fitting/rig_orientation.h>
 
 #include <algorithm>
 #include <chrono>
@@ -19,13 +19,13 @@ namespace {
 constexpr double kHeadNear = 0.2, kHeadRound = 0.06;
 // How much more an end's distance from the middle plane counts, when the head is looked for.
 constexpr double kAcross = 3;
-// What counts how much in RigStance::score: what the best similarity leaves over, chains that are dropped,
-// and how uneven left and right are.
+// What counts how much in OrientationHypothesis::score: what the best similarity leaves over, chains that are
+// dropped, and how uneven left and right are.
 constexpr double kResidual = 4, kDropped = 4, kUneven = 4;
 // Scores: below the first nobody looks for another head, below the second not for one that lies down.
 constexpr double kSureScore = 1.35, kGoodScore = 1.78;
 // Another way of standing, or of facing, must be better than the way the files stand by this factor.
-constexpr double kOtherStance = 0.85, kOtherFacing = 0.96, kStanceTurned = 0.9;
+constexpr double kOtherUpright = 0.85, kOtherFacing = 0.96, kTurned = 0.9;
 // Costs that differ by less than this factor are the same.
 constexpr double kAsGood = 1.001;
 // Turns below this angle come from the pose, not from the way a character faces.
@@ -36,7 +36,7 @@ std::size_t u(int i) {
 }
 
 /// The 24 ways to put a box upright: as it stands, the other turns about y, then the rest.
-std::vector<Mat3d> ways_to_stand() {
+std::vector<Mat3d> axis_aligned_rotations() {
   std::vector<Mat3d> ways;
   const auto turn = [](double quarters, const Vec3d& axis) {
     Mat3d m = Eigen::AngleAxisd(quarters * 1.5707963267948966, axis).toRotationMatrix();
@@ -48,10 +48,10 @@ std::vector<Mat3d> ways_to_stand() {
   return ways;
 }
 
-class StanceSearch {
+class OrientationSearch {
  public:
-  StanceSearch(const ControlRig& rig, const RigGraph& graph, MeshGraphs& meshes,
-               const std::optional<Vec3d>& head_point)
+  OrientationSearch(const ControlRig& rig, const RigGraph& graph, MeshGraphs& meshes,
+                    const std::optional<Vec3d>& head_point)
       : rig_(rig),
         graph_(graph),
         meshes_(meshes),
@@ -60,8 +60,8 @@ class StanceSearch {
         size_(mesh_size(meshes.mesh())),
         mirrored_(mirrored_nodes()) {}
 
-  RigStance find() {
-    const std::vector<Mat3d> ways = ways_to_stand();
+  OrientationHypothesis find() {
+    const std::vector<Mat3d> ways = axis_aligned_rotations();
     bool at_end = true;
     const auto head_for = [&](const Mat3d& turn) {
       return head_point_ ? nearest_vertex(*head_point_) : guess_head(turn, at_end);
@@ -70,20 +70,22 @@ class StanceSearch {
     const std::uint32_t head = head_for(ways[0]);
     // A head amid the skin, such as on the belly of someone lying, is none, however well the rest fits.
     bool sure = at_end;
-    RigStance best = stand(ways[0], head);
+    OrientationHypothesis best = evaluate(ways[0], head);
     for (std::size_t k = 1; k < 4; ++k)
-      if (RigStance turned = stand(ways[k], head); turned.score < kOtherFacing * best.score) best = turned;
+      if (OrientationHypothesis turned = evaluate(ways[k], head); turned.score < kOtherFacing * best.score)
+        best = turned;
     if (sure && best.score < kSureScore) return best;
     // The other way round, then lying down: with another head.
-    RigStance other = best;
+    OrientationHypothesis other = best;
     for (std::size_t k = 0; k < ways.size(); ++k) {
       if (k == 4 && sure && std::min(other.score, best.score) < kGoodScore) break;
-      if (RigStance stance = stand(ways[k], head_for(ways[k])); stance.score < other.score) {
-        other = stance;
+      if (OrientationHypothesis hypothesis = evaluate(ways[k], head_for(ways[k]));
+          hypothesis.score < other.score) {
+        other = hypothesis;
         sure = at_end;
       }
     }
-    return other.score < kOtherStance * best.score ? other : best;
+    return other.score < kOtherUpright * best.score ? other : best;
   }
 
  private:
@@ -151,45 +153,45 @@ class StanceSearch {
     return best;
   }
 
-  RigStance stand(const Mat3d& turn, std::uint32_t head) {
+  OrientationHypothesis evaluate(const Mat3d& turn, std::uint32_t head) {
     Mat3d seen;
-    RigStance stance = stand_once(turn, head, seen);
+    OrientationHypothesis hypothesis = evaluate_once(turn, head, seen);
     // A character that faces half-way between two sides; but limbs that are apart in a stride turn nobody
     // round.
-    if (Eigen::AngleAxisd(Mat3d(seen * turn.transpose())).angle() < kPoseTurn) return stance;
-    const RigStance turned = stand_once(Mat3d(seen), head, seen);
-    return turned.score < kStanceTurned * stance.score ? turned : stance;
+    if (Eigen::AngleAxisd(Mat3d(seen * turn.transpose())).angle() < kPoseTurn) return hypothesis;
+    const OrientationHypothesis turned = evaluate_once(Mat3d(seen), head, seen);
+    return turned.score < kTurned * hypothesis.score ? turned : hypothesis;
   }
 
   /// `seen` receives the turn that takes the rig's nodes best to those of the mesh.
-  RigStance stand_once(const Mat3d& turn, std::uint32_t head, Mat3d& seen) {
-    RigStance stance;
-    stance.mesh_from_rig = turn;
-    stance.head = head;
+  OrientationHypothesis evaluate_once(const Mat3d& turn, std::uint32_t head, Mat3d& seen) {
+    OrientationHypothesis hypothesis;
+    hypothesis.mesh_from_rig = turn;
+    hypothesis.head = head;
     const LimbGraph& limbs = meshes_.graph(head);
-    stance.alignment = align_limbs(graph_.graph, limbs, turn);
+    hypothesis.alignment = align_limbs(graph_.graph, limbs, turn);
     // Poirier's matching, where it finds as good a one.
     std::vector<int> matched = match_graphs(graph_.graph, meshes_.levels(head), turn);
-    if (alignment_cost(graph_.graph, limbs, turn, matched) <= stance.alignment.cost * kAsGood) {
-      stance.alignment.image = std::move(matched);
-      stance.by_descriptors = true;
+    if (alignment_cost(graph_.graph, limbs, turn, matched) <= hypothesis.alignment.cost * kAsGood) {
+      hypothesis.alignment.image = std::move(matched);
+      hypothesis.by_descriptors = true;
     }
     std::vector<Vec3d> from, to;
-    for (std::size_t n = 0; n < stance.alignment.image.size(); ++n)
-      if (stance.alignment.image[n] >= 0) {
+    for (std::size_t n = 0; n < hypothesis.alignment.image.size(); ++n)
+      if (hypothesis.alignment.image[n] >= 0) {
         from.push_back(graph_.graph.nodes[n].position);
-        to.push_back(limbs.node(stance.alignment.image[n]).position);
+        to.push_back(limbs.node(hypothesis.alignment.image[n]).position);
       }
     const Similarity whole = best_similarity(from, to, turn, size_ / rig_size(graph_));
     seen = whole.turn;
     double left_over = 0;
     for (std::size_t k = 0; k < from.size(); ++k) left_over += (whole(from[k]) - to[k]).squaredNorm();
     left_over = std::sqrt(left_over / std::max<double>(1, static_cast<double>(from.size())));
-    stance.difference = stance.alignment.difference +
-                        kDropped * dropped_share(graph_.graph, stance.alignment.image, kSmallLimb) +
-                        kUneven * unevenness(stance.alignment.image, limbs);
-    stance.score = stance.difference + kResidual * left_over / size_;
-    return stance;
+    hypothesis.difference = hypothesis.alignment.difference +
+                            kDropped * dropped_share(graph_.graph, hypothesis.alignment.image, kSmallLimb) +
+                            kUneven * unevenness(hypothesis.alignment.image, limbs);
+    hypothesis.score = hypothesis.difference + kResidual * left_over / size_;
+    return hypothesis;
   }
 
   /// Nodes of the rig that are mirror images of each other, by the names of their bones.
@@ -254,9 +256,9 @@ const ResolutionLevels& MeshGraphs::levels(std::uint32_t head) {
   return levels_.emplace(head, resolution_levels(graph(head))).first->second;
 }
 
-RigStance find_stance(const ControlRig& rig, const RigGraph& graph, MeshGraphs& meshes,
-                      const std::optional<Vec3d>& head_point) {
-  return StanceSearch(rig, graph, meshes, head_point).find();
+OrientationHypothesis find_orientation(const ControlRig& rig, const RigGraph& graph, MeshGraphs& meshes,
+                                       const std::optional<Vec3d>& head_point) {
+  return OrientationSearch(rig, graph, meshes, head_point).find();
 }
 
 double dropped_share(const LimbGraph& rig, const std::vector<int>& image, double smallest, int* largest) {

@@ -1,4 +1,4 @@
-#include <sinew/fitting/whole_turn.h>
+#include <sinew/fitting/best_rotation.h>
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +16,7 @@ constexpr double kThin = 0.01, kNotThin = 0.03;
 
 }  // namespace
 
-Quatd whole_turn(const ControlRig& rig, std::span<const char> placed, const ControlRig& fitted) {
+Quatd best_rotation(const ControlRig& rig, std::span<const char> placed, const ControlRig& fitted) {
   Vec3d old_center = Vec3d::Zero(), new_center = Vec3d::Zero();
   double count = 0;
   for (std::size_t b = 0; b < rig.bones.size(); ++b) {
@@ -39,7 +39,7 @@ Quatd whole_turn(const ControlRig& rig, std::span<const char> placed, const Cont
   const Vec3d sizes = svd.singularValues();
   if (!(sizes[0] > 0)) return Quatd::Identity();
   // A line says nothing of the turn about it: the shortest.
-  const Quatd shortest = turn_between(svd.matrixV().col(0), svd.matrixU().col(0));
+  const Quatd shortest = rotation_between(svd.matrixV().col(0), svd.matrixU().col(0));
   if (sizes[1] < 1e-9 * sizes[0]) return shortest;
   Mat3d u = svd.matrixU();
   if ((u * svd.matrixV().transpose()).determinant() < 0) u.col(2) *= -1;

@@ -24,6 +24,6 @@ namespace sinew {
 ///    bone shorter than 0.7 of the next (a clavicle), is not asked if that bone has another at its tail.
 ///  - A joint where several deforming bones start has no plane. Bones of a straight limb that was cut in
 ///    pieces obey the next joint that is bent.
-void orient_bones(const ControlRig& rig, std::span<const char> placed, ControlRig& fitted);
+void transfer_rolls(const ControlRig& rig, std::span<const char> placed, ControlRig& fitted);
 
 }  // namespace sinew
