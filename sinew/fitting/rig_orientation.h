@@ -4,8 +4,6 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <utility>
-#include <vector>
 
 #include <sinew/fitting/limb_alignment.h>
 #include <sinew/fitting/resolution_levels.h>
@@ -13,17 +11,18 @@
 
 namespace sinew {
 
-/// The graphs of one mesh, each made when it is first asked for. The mesh must outlive this.
+/// The graphs of one mesh, one per head vertex, each made when it is first needed. The mesh must outlive
+/// this.
 class MeshGraphs {
  public:
   MeshGraphs(const MeshView& mesh, const MeshGraphOptions& options) : mesh_(mesh), options_(options) {}
 
   const MeshView& mesh() const { return mesh_; }
   const MeshGraphOptions& options() const { return options_; }
-  /// From that head; stays where it is.
+  /// References stay valid.
   const LimbGraph& graph(std::uint32_t head);
   const ResolutionLevels& levels(std::uint32_t head);
-  /// How long graphs took so far.
+  /// Time spent on graphs so far.
   double seconds() const { return seconds_; }
 
  private:
@@ -34,33 +33,34 @@ class MeshGraphs {
   double seconds_ = 0;
 };
 
-/// A way in which a rig may stand in a mesh, and which limb each of its chains then has.
+/// One assumption of how a rig is oriented in a mesh, and which limb each of its chains has then.
 struct OrientationHypothesis {
-  Mat3d mesh_from_rig = Mat3d::Identity();  ///< the turn from the rig's way of standing to the mesh's
+  Mat3d mesh_from_rig = Mat3d::Identity();  ///< the rotation from the rig's orientation to the mesh's
   std::uint32_t head = 0;                   ///< vertex of the mesh
   Alignment alignment;
-  bool by_descriptors = false;  ///< Poirier's matching (graph_matching.h) found as good a one
-  /// How little sense it makes: `difference`, and what the best similarity leaves over, which includes the
+  bool by_descriptors = false;  ///< Poirier's matching (graph_matching.h) found one that is as good
+  /// The lower the more plausible: `difference`, plus the residual of the best similarity, which includes the
   /// pose.
   double score = std::numeric_limits<double>::infinity();
-  /// Of the limbs from the chains, in length and direction, of left from right limbs in length, and how much
+  /// Of the limbs from the chains, in length and direction; of left from right limbs, in length; and how much
   /// is dropped.
   double difference = 0;
 };
 
-/// Looks for the way in which the rig makes most sense: as both files stand, turned about y, the other way
-/// round, lying down. The way the files stand is preferred. `head_point`, when given, is at the mesh's head;
-/// else it is guessed: the end of a limb that is nearest to where the rig's head would be.
+/// The most plausible orientation: as both files are, turned about y, upside down, lying down. That of the
+/// files is preferred. `head_point`, when given, is at the mesh's head; else the head is guessed: the end of
+/// a limb that is nearest to where the rig's head would be.
 OrientationHypothesis find_orientation(const ControlRig& rig, const RigGraph& graph, MeshGraphs& meshes,
                                        const std::optional<Vec3d>& head_point);
 
-/// How much of a rig has no limb, by length, chains shorter than `smallest` of the longest way left out.
-/// `largest`, when given, receives the node that ends the longest of them, and stays as it is when there is
-/// none.
-double dropped_share(const LimbGraph& rig, const std::vector<int>& image, double smallest,
-                     int* largest = nullptr);
+/// Which share of a rig has no limb, by length; chains shorter than `min_length` of the longest path do not
+/// count. `largest`, when given, receives the node that ends the longest dropped chain, and stays as it is
+/// when there is none.
+double dropped_share(const LimbGraph& rig, const NodeMap& node_map, double min_length,
+                     NodeId* largest = nullptr);
 
-/// Chains shorter than this share of the longest way may be dropped without anybody missing them.
+/// Shorter chains, as a share of the longest path, may be dropped freely: fingers, ears. By hand, on the
+/// built-in characters.
 inline constexpr double kSmallLimb = 1.0 / 12;
 
 /// Diagonal of the box round a rig's points.

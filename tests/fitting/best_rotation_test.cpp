@@ -30,7 +30,7 @@ TEST(BestRotation, FindsTheTurnOfASimilarCharacter) {
         was[k] = Vec3d(normal(random), normal(random), depth * normal(random));
         is[k] = 3 * (q * was[k]) + Vec3d(1, 2, 3);
       }
-      const Quatd found = best_rotation(bones(was), std::vector<char>(4, 1), bones(is));
+      const Quatd found = best_rotation(bones(was), PerBone<char>(4, 1), bones(is));
       EXPECT_LT(found.angularDistance(q), 1e-6);
     }
 }
@@ -38,14 +38,14 @@ TEST(BestRotation, FindsTheTurnOfASimilarCharacter) {
 TEST(BestRotation, TakesTheShortestForALine) {
   const ControlRig was = bones({Vec3d(0, 0, 0), Vec3d(0, 1, 0), Vec3d(0, 1, 0), Vec3d(0, 3, 0)});
   const ControlRig is = bones({Vec3d(0, 0, 0), Vec3d(1, 0, 0), Vec3d(1, 0, 0), Vec3d(3, 0, 0)});
-  const Quatd found = best_rotation(was, std::vector<char>(2, 1), is);
+  const Quatd found = best_rotation(was, PerBone<char>(2, 1), is);
   EXPECT_LT(found.angularDistance(Quatd::FromTwoVectors(Vec3d::UnitY(), Vec3d::UnitX())), 1e-6);
 }
 
 TEST(BestRotation, IsNoneForNothing) {
   const ControlRig rig = bones({Vec3d(0, 0, 0), Vec3d(0, 0, 0)});
-  EXPECT_LT(best_rotation(rig, std::vector<char>(1, 1), rig).angularDistance(Quatd::Identity()), 1e-12);
-  EXPECT_LT(best_rotation(rig, std::vector<char>(1, 0), rig).angularDistance(Quatd::Identity()), 1e-12);
+  EXPECT_LT(best_rotation(rig, PerBone<char>(1, 1), rig).angularDistance(Quatd::Identity()), 1e-12);
+  EXPECT_LT(best_rotation(rig, PerBone<char>(1, 0), rig).angularDistance(Quatd::Identity()), 1e-12);
   EXPECT_EQ(rotation_between(Vec3d::Zero(), Vec3d::UnitX()).w(), 1);
 }
 

@@ -31,7 +31,7 @@ ControlRig chain(const std::vector<Vec3d>& joints, const std::vector<double>& ro
 }
 
 ControlRig fit(const ControlRig& rig, ControlRig fitted) {
-  const std::vector<char> placed(rig.bones.size(), 1);
+  const PerBone<char> placed(rig.bones.size(), 1);
   transfer_rolls(rig, placed, fitted);
   return fitted;
 }
@@ -177,8 +177,8 @@ TEST(BoneRolls, TheSameRigStaysAsItIs) {
 TEST(BoneRolls, OnlyPlacedBonesAreTouched) {
   const ControlRig rig = arms(0, 10, 0.5);
   ControlRig fitted = arms(40, 20, 0.1);
-  std::vector<char> placed(rig.bones.size(), 1);
-  placed[3] = 0;
+  PerBone<char> placed(rig.bones.size(), 1);
+  placed[BoneId(3)] = 0;
   transfer_rolls(rig, placed, fitted);
   EXPECT_EQ(fitted.bones[3].roll, 0.1);
   EXPECT_NE(fitted.bones[2].roll, 0.1);
