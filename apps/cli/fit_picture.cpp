@@ -27,7 +27,7 @@ Image draw_fit(const FittedScene& fitted) {
   std::vector<DrawnBone> graph, bones;
   const LimbGraph& limbs = fitted.report.mesh_graph;
   for (const LimbGraph::Arc& arc : limbs.arcs) {
-    Vec3d last = limbs.node(arc.from).position;
+    Vec3d last = limbs.nodes[arc.from].position;
     for (std::size_t k = 0; k < arc.points.size(); k += k + 6 < arc.points.size() ? 6 : 1) {
       graph.push_back({last.cast<float>(), arc.points[k].cast<float>(), kGraph});
       last = arc.points[k];

@@ -11,7 +11,7 @@
 
 namespace sinew {
 
-/// The edges of any triangles, for walks across them: which vertices each joins, which triangles stand at it.
+/// The edges of a triangle soup, for walks across it: the two vertices and the triangles of each edge.
 /// Triangles that name a vertex twice are left out.
 struct EdgeTable {
   EdgeTable(std::size_t vertex_count, std::span<const Triangle> triangles) {
@@ -66,7 +66,7 @@ struct EdgeTable {
   }
 
   std::vector<std::array<std::uint32_t, 2>> ends;               ///< the smaller vertex first
-  std::vector<std::array<std::uint32_t, 3>> edges_of_triangle;  ///< facing each corner; kNone: left out
+  std::vector<std::array<std::uint32_t, 3>> edges_of_triangle;  ///< opposite each corner; kNone: left out
   std::vector<std::uint32_t> triangle_starts, triangles_at, edge_starts, edges_at;
 };
 

@@ -15,13 +15,15 @@ namespace sinew {
 
 namespace {
 
-constexpr double kFar = std::numeric_limits<double>::infinity();
+constexpr double kUnreached = std::numeric_limits<double>::infinity();
+/// Least strength of a source, as a share of the strongest. By hand.
+constexpr double kMinSource = 1e-3;
 
 }  // namespace
 
 std::vector<double> edge_distances(const MeshView& mesh, std::span<const std::uint32_t> sources) {
   const OneRings rings = one_rings(mesh.positions.size(), mesh.triangles);
-  std::vector<double> distances(mesh.positions.size(), kFar);
+  std::vector<double> distances(mesh.positions.size(), kUnreached);
   using Entry = std::pair<double, std::uint32_t>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
   for (const std::uint32_t source : sources) {
@@ -56,39 +58,40 @@ std::vector<Extremity> find_extremities(const MeshView& mesh, std::span<const do
   std::vector<std::uint32_t> rank(count, std::numeric_limits<std::uint32_t>::max());
   for (std::uint32_t r = 0; r < order.size(); ++r) rank[order[r]] = r;
 
-  DisjointSets pieces(order.size());  // of ranks: the smallest member is the piece's maximum
-  std::vector<double> pass(order.size(), -kFar);
+  DisjointSets components(order.size());  // of ranks: the smallest member is the component's maximum
+  std::vector<double> saddle(order.size(), -kUnreached);  // at which a maximum's component merges
   std::vector<double> shares(order.size(), 0);
-  std::vector<std::vector<std::uint32_t>> members(order.size());  // extremities of a piece, by its maximum
+  std::vector<std::vector<std::uint32_t>> members(
+      order.size());  // extremities of a component, by its maximum
   const auto height = [&](std::uint32_t r) { return values[order[r]]; };
-  /// All of a piece's shares, for a piece that is `length` long.
-  const auto share_out = [&](std::uint32_t piece, double length) {
-    if (members[piece].empty()) members[piece].push_back(piece);
+  /// Divides a component's length among its extremities.
+  const auto divide = [&](std::uint32_t component, double length) {
+    if (members[component].empty()) members[component].push_back(component);
     double sum = 0;
-    for (const std::uint32_t r : members[piece]) sum += shares[r];
-    for (const std::uint32_t r : members[piece]) shares[r] = sum > 0 ? shares[r] * length / sum : length;
+    for (const std::uint32_t r : members[component]) sum += shares[r];
+    for (const std::uint32_t r : members[component]) shares[r] = sum > 0 ? shares[r] * length / sum : length;
   };
   for (std::uint32_t r = 0; r < order.size(); ++r)
     for (const std::uint32_t w : rings[order[r]]) {
       const std::uint32_t neighbour = rank[w];
       if (neighbour >= r) continue;
-      const std::uint32_t a = pieces.find(r), b = pieces.find(neighbour);
+      const std::uint32_t a = components.find(r), b = components.find(neighbour);
       if (a == b) continue;
       const std::uint32_t higher = std::min(a, b), lower = std::max(a, b);
-      pass[lower] = height(r);  // the lower maximum's piece ends here
+      saddle[lower] = height(r);
       if (height(lower) - height(r) >= prominence && height(lower) > height(r)) {
-        share_out(lower, height(lower) - height(r));
-        share_out(higher, height(higher) - height(r));
+        divide(lower, height(lower) - height(r));
+        divide(higher, height(higher) - height(r));
         members[higher].insert(members[higher].end(), members[lower].begin(), members[lower].end());
       }
-      pieces.join(a, b);
+      components.join(a, b);
     }
   std::vector<Extremity> extremities;
   for (std::uint32_t r = 0; r < order.size(); ++r) {
-    // The highest of all has no pass: it stands out by all of its height.
-    const bool highest = pass[r] == -kFar;
-    const double stands_out = highest ? height(r) : height(r) - pass[r];
-    if (highest) share_out(r, std::max(height(r), 1e-300));
+    // The highest of all has no saddle: its prominence is its height.
+    const bool highest = saddle[r] == -kUnreached;
+    const double stands_out = highest ? height(r) : height(r) - saddle[r];
+    if (highest) divide(r, std::max(height(r), 1e-300));
     if (stands_out >= prominence && (stands_out > 0 || r == 0))
       extremities.push_back({order[r], height(r), stands_out, 0});
   }
@@ -104,10 +107,10 @@ std::vector<double> harmonic_function(const MeshView& mesh, std::uint32_t head,
   constexpr std::size_t kLanes = SparseCholesky::kLanes;
   std::vector<double> values(count, 0);
   if (count < 2) return values;
-  const auto place = [&](std::size_t v) { return v < head ? v : v - 1; };  // without the head's row
+  const auto row = [&](std::size_t v) { return v < head ? v : v - 1; };  // the head has none
   std::vector<double> right((count - 1) * kLanes, 0);
   for (const Extremity& end : extremities)
-    if (end.vertex != head) right[place(end.vertex) * kLanes] += std::max(end.share, 1e-3);
+    if (end.vertex != head) right[row(end.vertex) * kLanes] += std::max(end.share, kMinSource);
   const Eigen::SparseMatrix<double> laplacian = intrinsic_laplacian(mesh).laplacian;
   std::vector<Eigen::Triplet<double>> entries;
   entries.reserve(static_cast<std::size_t>(laplacian.nonZeros()) + count);
@@ -115,9 +118,9 @@ std::vector<double> harmonic_function(const MeshView& mesh, std::uint32_t head,
     for (Eigen::SparseMatrix<double>::InnerIterator entry(laplacian, column); entry; ++entry) {
       const auto i = static_cast<std::size_t>(entry.row()), j = static_cast<std::size_t>(column);
       if (i != head && j != head)
-        entries.emplace_back(static_cast<int>(place(i)), static_cast<int>(place(j)), entry.value());
+        entries.emplace_back(static_cast<int>(row(i)), static_cast<int>(row(j)), entry.value());
     }
-  // A hair on the diagonal, for vertices that hang on nothing.
+  // A little on the diagonal, for vertices without edges.
   const auto free = static_cast<int>(count - 1);
   for (int i = 0; i < free; ++i) entries.emplace_back(i, i, 1e-12);
   Eigen::SparseMatrix<double> matrix(free, free);
@@ -125,7 +128,7 @@ std::vector<double> harmonic_function(const MeshView& mesh, std::uint32_t head,
   std::vector<double> scratch(right.size());
   SparseCholesky(matrix).solve(right, scratch);
   for (std::size_t v = 0; v < count; ++v)
-    if (v != head) values[v] = right[place(v) * kLanes];
+    if (v != head) values[v] = right[row(v) * kLanes];
   return values;
 }
 

@@ -29,29 +29,29 @@ struct FitReport {
   Vec3d head = Vec3d::Zero();  ///< where the mesh's head was taken to be
   std::string head_bone;
   bool head_guessed = true;
-  Mat3d mesh_from_rig = Mat3d::Identity();  ///< the turn from the rig's way of standing to the mesh's
+  Mat3d mesh_from_rig = Mat3d::Identity();  ///< the rotation from the rig's orientation to the mesh's
   double scale = 1;                         ///< lengths in the mesh per lengths in the rig, on the whole
   double cost = 0;  ///< of the alignment, see limb_alignment.h; below 10 for good ones
-  double score =
-      0;  ///< how much the rig's limbs differ from the mesh's, see fit_rig.cpp; good matches are below 1.8
-  bool by_descriptors = false;        ///< Poirier's matching found it; else alignment did
-  std::size_t components = 0;         ///< of the mesh
-  bool wrapped = false;               ///< it was made of several pieces
+  /// How much the rig's limbs differ from the mesh's, see OrientationHypothesis; good matches are below 1.8.
+  double score = 0;
+  bool by_descriptors = false;        ///< Poirier's matching was used; else align_limbs()
+  std::size_t components = 0;         ///< connected components of the mesh
+  bool wrapped = false;               ///< it has several, see body_surface.h
   std::size_t limbs = 0;              ///< chains of the rig that found their limb
-  std::size_t ignored_limbs = 0;      ///< ends of the mesh's limbs that no chain wanted
+  std::size_t ignored_limbs = 0;      ///< ends of the mesh's limbs that no chain was matched with
   std::vector<std::string> dropped;   ///< deforming bones that the mesh has no limb for
-  std::vector<std::string> carried;   ///< deforming bones that moved along with others
+  std::vector<std::string> carried;   ///< deforming bones that moved with others
   std::optional<MirrorPlane> mirror;  ///< by which the result was made symmetric
   LimbGraph mesh_graph;
   double graph_seconds = 0, matching_seconds = 0, placement_seconds = 0, controllers_seconds = 0;
 };
 
-/// Fits a rig, with its controllers, to a mesh: Poirier 2009, §3.1. The deforming bones get their place in
-/// the limbs, their rolls, and the controllers go along. Names, hierarchy, constraints and drivers stay. The
-/// mesh may face any way, lie on its back, have any size, several pieces, borders and flaws.
+/// Fits a rig, with its controllers, to a mesh: Poirier 2009, §3.1. The deforming bones are placed in the
+/// limbs and get their rolls, and the controllers move with them. Names, hierarchy, constraints and drivers
+/// stay. The mesh may face any way, lie on its back, have any size, several components, borders and flaws.
 ///
-/// Throws Error when the rig does not deform anything, the mesh has no area, or no sane match is found: the
-/// message names the chain of bones that has no limb.
+/// Throws Error when the rig does not deform anything, the mesh has no area, or no plausible match is found:
+/// the message names the chain of bones that has no limb.
 FittedRig fit_rig(const MeshView& mesh, const ControlRig& rig, const FitOptions& options = {},
                   FitReport* report = nullptr);
 

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
 #include <sinew/core/rotation.h>
+#include <sinew/fitting/rig_bones.h>
 #include <sinew/fitting/rig_graph.h>
 #include <sinew/scene/merge_rig.h>
 #include <sinew/skeleton/joint_names.h>
@@ -17,77 +19,81 @@ namespace sinew {
 
 namespace {
 
-// A joint that rests otherwise than the rig's by more than this was posed differently.
-constexpr double kPosedDifferently = 25 * 3.14159265358979323846 / 180;
+/// By hand, on the built-in characters and human.glb.
+struct FitSceneParams {
+  /// Radians: a joint whose rest rotation differs by more from the rig's was posed differently, as a shoulder
+  /// in T-pose and A-pose.
+  double posed_differently = 25 * kDegree;
+  /// Length of a head whose joints are only those of its face, over the distance of the farthest of them.
+  double head_length = 1.3;
+};
+constexpr FitSceneParams kFitSceneParams;
 
-std::size_t u(int i) {
-  return static_cast<std::size_t>(i);
-}
-
-/// A head whose joints are only eyes, ears and jaw does not end at one of them, but goes on from the neck, a
+/// A head whose joints are only eyes, ears and jaw does not end at one of them, but continues the neck, a
 /// little farther than they are away.
 void end_head_in_front_of_face(ControlRig& rig) {
-  const int head = find_head_bone(rig);
-  RigBone& bone = rig.bones[u(head)];
+  const BoneId head = find_head_bone(rig);
+  RigBone& bone = bone_at(rig, head);
   if (bone.parent < 0) return;
+  const auto has_parent = [](BoneId parent) {
+    return [parent](const RigBone& other) { return BoneId(other.parent) == parent; };
+  };
   double farthest = 0;
   int children = 0;
-  for (const RigBone& child : rig.bones) {
-    if (child.parent != head) continue;
-    const bool leaf = std::none_of(rig.bones.begin(), rig.bones.end(), [&](const RigBone& other) {
-      return other.parent >= 0 && &rig.bones[u(other.parent)] == &child;
-    });
-    if (!leaf) return;
-    farthest = std::max(farthest, (child.head - bone.head).norm());
+  for (const BoneId b : bone_ids(rig)) {
+    if (parent_of(rig, b) != head) continue;
+    if (std::any_of(rig.bones.begin(), rig.bones.end(), has_parent(b))) return;
+    farthest = std::max(farthest, (bone_at(rig, b).head - bone.head).norm());
     ++children;
   }
-  const Vec3d way = bone.head - rig.bones[u(bone.parent)].head;
-  if (children < 2 || !(way.norm() > 0) || !(farthest > 0)) return;
+  const Vec3d neck = bone.head - bone_at(rig, parent_of(rig, head)).head;
+  if (children < 2 || !(neck.norm() > 0) || !(farthest > 0)) return;
   const Mat3d frame = bone_frame(bone.tail - bone.head, bone.roll);
-  bone.tail = bone.head + 1.3 * farthest * way.normalized();
+  bone.tail = bone.head + kFitSceneParams.head_length * farthest * neck.normalized();
   // The axes as near as they were.
-  const Quatd turn = shortest_turn(frame.col(1), way.normalized());
+  const Quatd turn = shortest_turn(frame.col(1), neck.normalized());
   bone.roll = bone_roll(turn.toRotationMatrix() * frame);
 }
 
 /// A rig, with the joint of each bone.
-struct RigOfScene {
+struct SceneRig {
   ControlRig rig;
-  std::vector<int> joint_of_bone;
-  std::vector<Affine3d> world_from_joint;
-  bool plain = false;  ///< made of joints alone
+  PerBone<JointId> joint_of_bone;
+  PerJoint<Affine3d> world_from_joint;
+  bool joints_only = false;  ///< made from a skeleton, which knows no tails and no controllers
 };
 
-RigOfScene rig_of(const Scene& scene) {
-  RigOfScene result;
+SceneRig rig_of(const Scene& scene) {
+  SceneRig result;
   if (scene.control_rig) {
     result.rig = *scene.control_rig;
-    result.joint_of_bone.assign(result.rig.bones.size(), -1);
+    result.joint_of_bone.assign(result.rig.bones.size(), JointId::kNone);
     for (std::size_t j = 0; j < scene.joint_bones.size(); ++j)
-      if (scene.joint_bones[j] >= 0) result.joint_of_bone[u(scene.joint_bones[j])] = static_cast<int>(j);
+      if (const BoneId bone(scene.joint_bones[j]); bone.valid()) result.joint_of_bone[bone] = JointId(j);
     std::vector<Transform> rest;
     for (const Joint& joint : scene.skeleton.joints) rest.push_back(joint.rest);
-    result.world_from_joint.resize(scene.skeleton.size());
-    forward_kinematics(scene.skeleton, rest, result.world_from_joint);
+    std::vector<Affine3d> world(scene.skeleton.size());
+    forward_kinematics(scene.skeleton, rest, world);
+    result.world_from_joint = PerJoint<Affine3d>(std::move(world));
     return result;
   }
-  result.plain = true;
-  result.world_from_joint = bind_pose(scene).world_from_joint;
-  std::vector<int> joints = rig_joints(scene);
+  result.joints_only = true;
+  const std::vector<Affine3d> world = bind_pose(scene).world_from_joint;
+  const std::vector<int> joints = rig_joints(scene);
   if (joints.empty())
     throw Error(fmt::format("{}: has no joints to fit; give a rig with --rig, such as template:biped",
                             scene.source.string()));
-  result.rig = rig_from_skeleton(scene.skeleton, result.world_from_joint, joints);
+  result.rig = rig_from_skeleton(scene.skeleton, world, joints);
   result.rig.name = scene.source.stem().string();
-  for (std::size_t b = 0; b < joints.size(); ++b) {
-    RigBone& bone = result.rig.bones[b];
-    const auto children =
-        std::count_if(result.rig.bones.begin(), result.rig.bones.end(),
-                      [&](const RigBone& other) { return other.parent == static_cast<int>(b); });
+  for (const BoneId b : bone_ids(result.rig)) {
+    RigBone& bone = bone_at(result.rig, b);
+    const auto children = std::count_if(result.rig.bones.begin(), result.rig.bones.end(),
+                                        [&](const RigBone& other) { return BoneId(other.parent) == b; });
     if (bone.parent < 0 && children == 1 && is_ground_name(bone.name)) bone.deforms = false;
   }
   end_head_in_front_of_face(result.rig);
-  result.joint_of_bone = std::move(joints);
+  for (const int joint : joints) result.joint_of_bone.push_back(JointId(joint));
+  result.world_from_joint = PerJoint<Affine3d>(world);
   return result;
 }
 
@@ -110,60 +116,62 @@ Mesh joined(const Scene& scene) {
 /// The rig's scene with its joints in their new places, without those of dropped bones.
 class MovedRig {
  public:
-  MovedRig(const Scene& source, const RigOfScene& rig, const FittedRig& fitted)
+  MovedRig(const Scene& source, const SceneRig& rig, const FittedRig& fitted)
       : source_(source), rig_(rig), fitted_(fitted) {}
 
   Scene make(double scale) {
     const std::size_t count = source_.skeleton.size();
-    bone_of_joint_.assign(count, -1);
-    for (std::size_t b = 0; b < rig_.joint_of_bone.size(); ++b)
-      if (rig_.joint_of_bone[b] >= 0) bone_of_joint_[u(rig_.joint_of_bone[b])] = static_cast<int>(b);
+    bone_of_joint_.assign(count, BoneId::kNone);
+    for (const BoneId b : rig_.joint_of_bone.ids())
+      if (rig_.joint_of_bone[b].valid()) bone_of_joint_[rig_.joint_of_bone[b]] = b;
     scene_.source = source_.source;
-    place_.assign(count, -1);
-    for (std::size_t j = 0; j < count; ++j) move_joint(static_cast<int>(j));
+    moved_.assign(count, JointId::kNone);
+    for (const JointId j : moved_.ids()) move_joint(j);
     scene_.control_rig = std::make_shared<ControlRig>(without_dropped(fitted_));
     scene_.joint_bones.assign(scene_.skeleton.size(), -1);
-    for (std::size_t j = 0; j < count; ++j)
-      if (place_[j] >= 0 && bone_of_joint_[j] >= 0)
-        scene_.joint_bones[u(place_[j])] =
-            scene_.control_rig->find(rig_.rig.bones[u(bone_of_joint_[j])].name);
+    for (const JointId j : moved_.ids())
+      if (moved_[j].valid() && bone_of_joint_[j].valid())
+        scene_.joint_bones[moved_[j].offset()] =
+            scene_.control_rig->find(bone_at(rig_.rig, bone_of_joint_[j]).name);
     for (const Clip& clip : source_.clips) move_clip(clip, scale);
     return std::move(scene_);
   }
 
  private:
-  void move_joint(int j) {
-    const Joint& joint = source_.skeleton.joints[u(j)];
-    const int bone = bone_of_joint_[u(j)];
-    int parent = joint.parent;
-    while (parent >= 0 && place_[u(parent)] < 0) parent = source_.skeleton.joints[u(parent)].parent;
+  const Joint& source_joint(JointId j) const { return source_.skeleton.joints[j.offset()]; }
+
+  void move_joint(JointId j) {
+    const Joint& joint = source_joint(j);
+    const BoneId bone = bone_of_joint_[j];
+    const JointId old_parent(joint.parent);
+    JointId parent = old_parent;
+    while (parent.valid() && !moved_[parent].valid()) parent = JointId(source_joint(parent).parent);
     Affine3d world;
-    if (bone >= 0) {
-      if (fitted_.fate[u(bone)] == BoneFate::dropped) {
+    if (bone.valid()) {
+      if (fitted_.fate[bone] == BoneFate::dropped) {
         world_.push_back(Affine3d::Identity());
         return;
       }
-      const RigBone &before = rig_.rig.bones[u(bone)], &now = fitted_.rig.bones[u(bone)];
+      const RigBone &before = bone_at(rig_.rig, bone), &now = bone_at(fitted_.rig, bone);
       world.linear() = bone_frame(now.tail - now.head, now.roll) *
                        bone_frame(before.tail - before.head, before.roll).transpose() *
-                       rig_.world_from_joint[u(j)].linear();
+                       rig_.world_from_joint[j].linear();
       world.translation() = now.head;
     } else {
-      // Nodes that are no bones: those above the rig stay, those below go with it.
-      const Affine3d above =
-          joint.parent >= 0 ? rig_.world_from_joint[u(joint.parent)] : Affine3d::Identity();
-      Affine3d local = above.inverse() * rig_.world_from_joint[u(j)];
-      const int carrier = joint.parent >= 0 ? bone_of_joint_[u(joint.parent)] : -1;
-      if (carrier >= 0 && rig_.rig.bones[u(carrier)].length() > 0)
-        local.translation() *= fitted_.rig.bones[u(carrier)].length() / rig_.rig.bones[u(carrier)].length();
-      world = (parent >= 0 ? world_[u(parent)] : Affine3d::Identity()) * local;
+      // Nodes that are no bones: those above the rig stay, those below move with it.
+      const Affine3d above = old_parent.valid() ? rig_.world_from_joint[old_parent] : Affine3d::Identity();
+      Affine3d local = above.inverse() * rig_.world_from_joint[j];
+      const BoneId carrier = old_parent.valid() ? bone_of_joint_[old_parent] : BoneId::kNone;
+      if (carrier.valid() && bone_at(rig_.rig, carrier).length() > 0)
+        local.translation() *= bone_at(fitted_.rig, carrier).length() / bone_at(rig_.rig, carrier).length();
+      world = (parent.valid() ? world_[parent] : Affine3d::Identity()) * local;
     }
     world_.push_back(world);
     Joint moved = joint;
-    moved.parent = parent >= 0 ? place_[u(parent)] : -1;
-    moved.deforms = bone >= 0 && rig_.rig.bones[u(bone)].deforms;
-    moved.rest = decompose((parent >= 0 ? world_[u(parent)].inverse() : Affine3d::Identity()) * world);
-    place_[u(j)] = static_cast<int>(scene_.skeleton.size());
+    moved.parent = parent.valid() ? moved_[parent].value() : -1;
+    moved.deforms = bone.valid() && bone_at(rig_.rig, bone).deforms;
+    moved.rest = decompose((parent.valid() ? world_[parent].inverse() : Affine3d::Identity()) * world);
+    moved_[j] = JointId(scene_.skeleton.size());
     scene_.skeleton.joints.push_back(std::move(moved));
   }
 
@@ -172,19 +180,20 @@ class MovedRig {
     moved.name = clip.name;
     for (Channel channel : clip.channels) {
       if (channel.path == ChannelPath::morph_weights) continue;
-      const int joint = channel.target;
-      if (place_[u(joint)] < 0) continue;
-      const Transform &before = source_.skeleton.joints[u(joint)].rest,
-                      &now = scene_.skeleton.joints[u(place_[u(joint)])].rest;
-      channel.target = place_[u(joint)];
-      const std::size_t width = u(channel.width), keys = channel.values.size() / width;
+      const JointId joint(channel.target);
+      if (!moved_[joint].valid()) continue;
+      const Transform &before = source_joint(joint).rest,
+                      &now = scene_.skeleton.joints[moved_[joint].offset()].rest;
+      channel.target = moved_[joint].value();
+      const auto width = static_cast<std::size_t>(channel.width);
+      const std::size_t keys = channel.values.size() / width;
       const bool cubic = channel.interpolation == Interpolation::cubic_spline;
       for (std::size_t k = 0; k < keys; ++k) {
         float* value = channel.values.data() + k * width;
         const bool tangent = cubic && k % 3 != 1;
         if (channel.path == ChannelPath::rotation) {
           // From the joint's rest, or from where the rig's would be.
-          const Quatf base = before.rotation.angularDistance(now.rotation) > kPosedDifferently
+          const Quatf base = before.rotation.angularDistance(now.rotation) > kFitSceneParams.posed_differently
                                  ? Quatf::Identity()
                                  : Quatf(now.rotation * before.rotation.conjugate());
           const Quatf turned = base * Quatf(value[3], value[0], value[1], value[2]);
@@ -203,11 +212,12 @@ class MovedRig {
   }
 
   const Scene& source_;
-  const RigOfScene& rig_;
+  const SceneRig& rig_;
   const FittedRig& fitted_;
   Scene scene_;
-  std::vector<int> bone_of_joint_, place_;
-  std::vector<Affine3d> world_;  // new, per joint of the source
+  PerJoint<BoneId> bone_of_joint_;  // of the source's joints …
+  PerJoint<JointId> moved_;         // … and the joint of the new scene
+  PerJoint<Affine3d> world_;        // new, per joint of the source
 };
 
 /// Meshes that were bound to other joints hang on the new rig's first one until they are bound again. Else,
@@ -225,7 +235,8 @@ void bind_to_new_rig(Scene& scene, const Scene& rig, const std::vector<int>& joi
   const auto inverse_binds = [&](const Affine3d& from_mesh) {
     std::vector<Mat4f> matrices;
     for (const int joint : joints)
-      matrices.push_back((world[u(joint)].inverse() * from_mesh).matrix().cast<float>());
+      matrices.push_back(
+          (world[static_cast<std::size_t>(joint)].inverse() * from_mesh).matrix().cast<float>());
     return matrices;
   };
   std::vector<NewBinding> bindings;
@@ -250,27 +261,28 @@ void bind_to_new_rig(Scene& scene, const Scene& rig, const std::vector<int>& joi
 
 ControlRig without_dropped(const FittedRig& fitted) {
   ControlRig rig = fitted.rig;
-  std::vector<int> place(rig.bones.size(), -1);
+  PerBone<BoneId> kept(rig.bones.size());
   rig.bones.clear();
-  for (std::size_t b = 0; b < fitted.rig.bones.size(); ++b)
+  for (const BoneId b : fitted.fate.ids())
     if (fitted.fate[b] != BoneFate::dropped) {
-      place[b] = static_cast<int>(rig.bones.size());
-      rig.bones.push_back(fitted.rig.bones[b]);
+      kept[b] = BoneId(rig.bones.size());
+      rig.bones.push_back(bone_at(fitted.rig, b));
     }
-  const auto gone = [&](const std::string& name) {
-    const int bone = name.empty() ? -1 : fitted.rig.find(name);
-    return bone >= 0 && place[u(bone)] < 0;
+  const auto is_gone = [&](const std::string& name) {
+    const BoneId bone = name.empty() ? BoneId::kNone : find_bone(fitted.rig, name);
+    return bone.valid() && !kept[bone].valid();
   };
   for (RigBone& bone : rig.bones) {
-    while (bone.parent >= 0 && place[u(bone.parent)] < 0) {
-      bone.parent = fitted.rig.bones[u(bone.parent)].parent;
+    BoneId parent(bone.parent);
+    while (parent.valid() && !kept[parent].valid()) {
+      parent = parent_of(fitted.rig, parent);
       bone.connected = false;
     }
-    if (bone.parent >= 0) bone.parent = place[u(bone.parent)];
+    bone.parent = parent.valid() ? kept[parent].value() : -1;
     for (RigConstraint& constraint : bone.constraints) {
       for (ConstraintTarget& target : constraint.targets)
-        if (gone(target.bone)) target.bone.clear();
-      if (gone(constraint.pole)) constraint.pole.clear();
+        if (is_gone(target.bone)) target.bone.clear();
+      if (is_gone(constraint.pole)) constraint.pole.clear();
     }
   }
   return rig;
@@ -278,9 +290,9 @@ ControlRig without_dropped(const FittedRig& fitted) {
 
 FittedScene fit_scene(const Scene& mesh, const Scene& rig, const FitOptions& options) {
   if (mesh.meshes.empty()) throw Error(fmt::format("{}: has no mesh to fit a rig to", mesh.source.string()));
-  const RigOfScene source = rig_of(rig);
+  const SceneRig source = rig_of(rig);
   FitOptions own = options;
-  if (source.plain) own.placement.tails_known = false;
+  if (source.joints_only) own.placement.tails_known = false;
   const Mesh surface = joined(mesh);
   FittedScene result;
   const FittedRig fitted = fit_rig(surface.view(), source.rig, own, &result.report);
@@ -290,7 +302,7 @@ FittedScene fit_scene(const Scene& mesh, const Scene& rig, const FitOptions& opt
   MergedRig merged = merge_rig(mesh, moved_scene);
   result.scene = std::move(merged.scene);
   result.warnings = std::move(merged.warnings);
-  if (source.plain) {
+  if (source.joints_only) {
     result.scene.control_rig.reset();
     result.scene.joint_bones.clear();
   }

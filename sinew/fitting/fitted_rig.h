@@ -1,7 +1,6 @@
 #pragma once
 
-#include <vector>
-
+#include <sinew/fitting/ids.h>
 #include <sinew/skeleton/control_rig.h>
 
 namespace sinew {
@@ -9,14 +8,14 @@ namespace sinew {
 /// What became of a bone of a rig that was fitted to a mesh.
 enum class BoneFate {
   placed,   ///< a deforming bone that has its own place in the mesh
-  carried,  ///< moved along with a placed bone: controllers, and small bones such as a face's
+  carried,  ///< moved with a placed bone: controllers, and small bones such as a face's
   dropped,  ///< the mesh has no such limb
 };
 
-/// A rig in its new place. Bones that were dropped are still there, so that numbers agree with the rig's.
+/// A rig in its new place. Bones that were dropped are still there, so that indices agree with the rig's.
 struct FittedRig {
   ControlRig rig;
-  std::vector<BoneFate> fate;  ///< one per bone
+  PerBone<BoneFate> fate;
 };
 
 }  // namespace sinew

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <vector>
-
 #include <sinew/fitting/limb_graph.h>
 #include <sinew/skeleton/joint_sides.h>
 
@@ -14,7 +12,7 @@ enum class SymmetryType {
   none,     ///< off the axis, like no other
 };
 
-/// What Poirier 2009 calls an arc's level and metadata of symmetry (§3.1.2.3, §3.1.2.6).
+/// What Poirier 2009 calls an arc's symmetry level and metadata (§3.1.2.3, §3.1.2.6).
 struct ArcSymmetry {
   int level = 1;  ///< 1 on the axis, one more for each symmetry that must be crossed to come back to it
   SymmetryType type = SymmetryType::none;
@@ -25,16 +23,16 @@ struct ArcSymmetry {
 };
 
 struct SymmetryOptions {
-  /// C of §3.1.2.5: arcs whose lengths differ by as much are no copies of each other; a share of the longest
-  /// way from the head. The paper gives no number.
+  /// C of §3.1.2.5: arcs whose lengths differ by as much are not symmetric to each other; a share of the
+  /// longest path from the head. The paper gives no number; by hand, on the built-in characters.
   double length_difference = 0.1;
 };
 
-/// Per arc. Arcs that leave the same node are copies of each other when their descriptors are equal and their
+/// Arcs that leave the same node are symmetric to each other when their shape descriptors are equal and their
 /// lengths differ by less than C. Of a pair, the one on the positive side of the main axis nearest to the
 /// line that joins their ends is called left. `common_from_graph` turns the graph to a frame that it shares
 /// with those it is compared with: what is called left need not be, but is the same for all of them.
-std::vector<ArcSymmetry> graph_symmetry(const LimbGraph& graph, const Mat3d& common_from_graph,
-                                        const SymmetryOptions& options = {});
+PerArc<ArcSymmetry> graph_symmetry(const LimbGraph& graph, const Mat3d& common_from_graph,
+                                   const SymmetryOptions& options = {});
 
 }  // namespace sinew

@@ -12,10 +12,14 @@ namespace sinew {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kUnreachable = std::numeric_limits<double>::infinity();
 
-// An initial length below this part of the arc counts as this: relative changes of nothing have no bound.
-constexpr double kLeastLength = 0.01;
+/// Bones with a shorter initial length count as so long, as a share of the arc: relative changes of nothing
+/// have no bound. By hand.
+constexpr double kMinInitialLength = 0.01;
+/// Points per bone of an arc that has fewer points than joints: upper_bound to keep the chain's proportions.
+/// By hand.
+constexpr std::size_t kResampledPerBone = 4;
 
 double polyline_length(std::span<const Vec3d> points) {
   double length = 0;
@@ -28,8 +32,8 @@ Vec3d unit_or_zero(const Vec3d& v) {
   return length > 0 ? Vec3d(v / length) : Vec3d(Vec3d::Zero());
 }
 
-/// Between two unit directions; 0 where one of them is none.
-double bend(const Vec3d& a, const Vec3d& b) {
+/// Angle between two unit directions; 0 where one of them is zero.
+double angle_between_units(const Vec3d& a, const Vec3d& b) {
   if (a.isZero(0) || b.isZero(0)) return 0;
   return std::acos(std::clamp(a.dot(b), -1.0, 1.0));
 }
@@ -51,11 +55,11 @@ std::vector<Vec3d> resample(std::span<const Vec3d> points, std::size_t count) {
 }
 
 /// Eq. 3.1 for one chain and one arc.
-class Solver {
+class JointPlacementSolver {
  public:
   /// `extra` per joint and point, joint by joint; may be empty.
-  Solver(std::span<const Vec3d> joints, std::span<const Vec3d> arc, std::span<const double> extra,
-         const JointPlacementOptions& options);
+  JointPlacementSolver(std::span<const Vec3d> joints, std::span<const Vec3d> arc,
+                       std::span<const double> extra, const JointPlacementOptions& options);
 
   /// Per joint its point; sets the cost.
   std::vector<std::size_t> solve(double& cost);
@@ -73,26 +77,28 @@ class Solver {
 
   std::size_t bones_, points_;
   double angle_;
-  std::vector<double> bend_;       // per joint, in the rig; the ends' are not used
-  std::vector<Vec3d> direction_;   // per pair of points
-  std::vector<double> bone_cost_;  // per bone and pair; with the extra cost of its last joint
-  std::vector<double> rest_;  // per joint and point: the least that all bones after it cost, angles apart
+  std::vector<double> bend_;        // per joint, in the rig; the ends' are not used
+  std::vector<Vec3d> direction_;    // per pair of points
+  std::vector<double> bone_cost_;   // per bone and pair; with the extra cost of its last joint
+  std::vector<double> cost_after_;  // per joint and point: least cost of all bones after it, without angles
 };
 
-Solver::Solver(std::span<const Vec3d> joints, std::span<const Vec3d> arc, std::span<const double> extra,
-               const JointPlacementOptions& options)
+JointPlacementSolver::JointPlacementSolver(std::span<const Vec3d> joints, std::span<const Vec3d> arc,
+                                           std::span<const double> extra,
+                                           const JointPlacementOptions& options)
     : bones_(joints.size() - 1), points_(arc.size()), angle_(options.angle), bend_(joints.size(), 0) {
   const double arc_length = polyline_length(arc);
   const double chain_length = polyline_length(joints);
   for (std::size_t j = 1; j < bones_; ++j)
-    bend_[j] = bend(unit_or_zero(joints[j] - joints[j - 1]), unit_or_zero(joints[j + 1] - joints[j]));
+    bend_[j] =
+        angle_between_units(unit_or_zero(joints[j] - joints[j - 1]), unit_or_zero(joints[j + 1] - joints[j]));
 
   direction_.assign(points_ * points_, Vec3d::Zero());
   bone_cost_.assign(bones_ * points_ * points_, 0);
   for (std::size_t a = 0; a + 1 < points_; ++a)
     for (std::size_t b = a + 1; b < points_; ++b) {
       direction_[pair(a, b)] = unit_or_zero(arc[b] - arc[a]);
-      double away = 0;  // squared
+      double away = 0;  // squared distance
       for (std::size_t k = a + 1; k < b; ++k)
         away = std::max(away, (nearest_on_segment(arc[a], arc[b], arc[k]) - arc[k]).squaredNorm());
       // Lengths as parts of the arc's; an arc without length has nothing to choose.
@@ -101,24 +107,24 @@ Solver::Solver(std::span<const Vec3d> joints, std::span<const Vec3d> arc, std::s
       for (std::size_t i = 0; i < bones_; ++i) {
         const double initial = chain_length > 0 ? (joints[i + 1] - joints[i]).norm() / chain_length
                                                 : 1 / static_cast<double>(bones_);
-        const double l = (length - initial) / std::max(initial, kLeastLength);
+        const double l = (length - initial) / std::max(initial, kMinInitialLength);
         const double here = extra.empty() ? 0 : extra[(i + 1) * points_ + b];
         bone_cost(i, a, b) = options.length * l * l + options.distance * x + here;  // Poirier, eq. 3.1
       }
     }
 }
 
-/// The same without γ_θ: one joint after the other. Fills rest_, which bounds the whole from below.
-std::vector<std::size_t> Solver::solve_without_angles() {
-  rest_.assign((bones_ + 1) * points_, kInfinity);
-  rest_[bones_ * points_ + points_ - 1] = 0;
+/// The same without γ_θ: one joint after the other. Fills cost_after_, which bounds the whole from below.
+std::vector<std::size_t> JointPlacementSolver::solve_without_angles() {
+  cost_after_.assign((bones_ + 1) * points_, kUnreachable);
+  cost_after_[bones_ * points_ + points_ - 1] = 0;
   std::vector<std::size_t> next(bones_ * points_, 0);
   for (std::size_t j = bones_; j-- > 0;)
     for (std::size_t a = first(j); a <= last(j); ++a)
       for (std::size_t b = std::max(a + 1, first(j + 1)); b <= last(j + 1); ++b) {
-        const double cost = bone_cost(j, a, b) + rest_[(j + 1) * points_ + b];
-        if (cost >= rest_[j * points_ + a]) continue;
-        rest_[j * points_ + a] = cost;
+        const double cost = bone_cost(j, a, b) + cost_after_[(j + 1) * points_ + b];
+        if (cost >= cost_after_[j * points_ + a]) continue;
+        cost_after_[j * points_ + a] = cost;
         next[j * points_ + a] = b;
       }
   std::vector<std::size_t> path{0};
@@ -126,30 +132,30 @@ std::vector<std::size_t> Solver::solve_without_angles() {
   return path;
 }
 
-std::vector<std::size_t> Solver::solve(double& cost) {
+std::vector<std::size_t> JointPlacementSolver::solve(double& cost) {
   const std::vector<std::size_t> start = solve_without_angles();
   const auto angle_cost = [&](std::size_t joint, double angle) {
     return angle_ * std::abs(angle - bend_[joint]);  // Poirier, eq. 3.1: γ_θ |θ_i|
   };
-  // What the start costs is enough: no part of the best costs more. The margin is for rounding.
-  double enough = rest_[0];
+  // The start's cost is an upper bound: no part of the best costs more. The margin is for rounding.
+  double upper_bound = cost_after_[0];
   for (std::size_t j = 1; j < bones_; ++j)
-    enough += angle_cost(
-        j, bend(direction_[pair(start[j - 1], start[j])], direction_[pair(start[j], start[j + 1])]));
-  enough += 1e-12 * (1 + std::abs(enough));
+    upper_bound += angle_cost(j, angle_between_units(direction_[pair(start[j - 1], start[j])],
+                                                     direction_[pair(start[j], start[j + 1])]));
+  upper_bound += 1e-12 * (1 + std::abs(upper_bound));
 
   // least[i][a, b]: the chain up to bone i, which lies on a-b; from[i][a, b]: where bone i - 1 starts then.
   // One sweep over the point b in the middle serves all joints, so that an angle is computed once at most.
-  std::vector<double> least(bones_ * points_ * points_, kInfinity);
+  std::vector<double> least(bones_ * points_ * points_, kUnreachable);
   std::vector<std::uint32_t> from(bones_ * points_ * points_, 0);
   const auto slot = [&](std::size_t bone, std::size_t a, std::size_t b) {
     return bone * points_ * points_ + pair(a, b);
   };
-  const auto worth = [&](std::size_t bone, std::size_t b, double value) {
-    return value + rest_[(bone + 1) * points_ + b] <= enough;
+  const auto can_win = [&](std::size_t bone, std::size_t b, double value) {
+    return value + cost_after_[(bone + 1) * points_ + b] <= upper_bound;
   };
   for (std::size_t b = first(1); b <= last(1); ++b)
-    if (const double value = bone_cost(0, 0, b); worth(0, b, value)) least[slot(0, 0, b)] = value;
+    if (const double value = bone_cost(0, 0, b); can_win(0, b, value)) least[slot(0, 0, b)] = value;
 
   struct Candidate {
     std::size_t joint, a;
@@ -161,10 +167,10 @@ std::vector<std::size_t> Solver::solve(double& cost) {
     candidates.clear();
     for (std::size_t j = 1; j < bones_; ++j)
       for (std::size_t a = 0; a < b; ++a)
-        if (const double value = least[slot(j - 1, a, b)]; value < kInfinity)
+        if (const double value = least[slot(j - 1, a, b)]; value < kUnreachable)
           candidates.push_back({j, a, value});
     if (candidates.empty()) continue;
-    // Cheap ones first, so that most others are out before their angle is asked for.
+    // Cheap ones first, so that most others are rejected before their angle is computed.
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const Candidate& p, const Candidate& q) { return p.cost < q.cost; });
     for (std::size_t c = b + 1; c < points_; ++c) {
@@ -174,11 +180,11 @@ std::vector<std::size_t> Solver::solve(double& cost) {
         if (c < first(j + 1) || c > last(j + 1)) continue;
         const double straight = candidate.cost + bone_cost(j, b, c);
         double& best = least[slot(j, b, c)];
-        if (straight >= best || !worth(j, c, straight)) continue;  // Algorithm 2: "récursion inutile"
+        if (straight >= best || !can_win(j, c, straight)) continue;  // Algorithm 2: "récursion inutile"
         double& angle = angles[candidate.a];
-        if (angle < 0) angle = bend(direction_[pair(candidate.a, b)], direction_[pair(b, c)]);
+        if (angle < 0) angle = angle_between_units(direction_[pair(candidate.a, b)], direction_[pair(b, c)]);
         const double value = straight + angle_cost(j, angle);
-        if (value >= best || !worth(j, c, value)) continue;
+        if (value >= best || !can_win(j, c, value)) continue;
         best = value;
         from[slot(j, b, c)] = static_cast<std::uint32_t>(candidate.a);
       }
@@ -186,7 +192,7 @@ std::vector<std::size_t> Solver::solve(double& cost) {
   }
 
   std::size_t at = 0;
-  cost = kInfinity;
+  cost = kUnreachable;
   for (std::size_t a = first(bones_ - 1); a <= last(bones_ - 1); ++a)
     if (const double value = least[slot(bones_ - 1, a, points_ - 1)]; value < cost) {
       cost = value;
@@ -208,9 +214,8 @@ JointPlacement place_joints(std::span<const Vec3d> joints, std::span<const Vec3d
   assert(std::all_of(joints.begin(), joints.end(), [](const Vec3d& p) { return p.allFinite(); }));
   assert(std::all_of(arc.begin(), arc.end(), [](const Vec3d& p) { return p.allFinite(); }));
   JointPlacement placement;
-  // Four points per bone are enough to keep the chain's proportions.
   placement.arc = arc.size() >= joints.size() ? std::vector<Vec3d>(arc.begin(), arc.end())
-                                              : resample(arc, 4 * joints.size() - 3);
+                                              : resample(arc, kResampledPerBone * (joints.size() - 1) + 1);
   const std::size_t points = placement.arc.size();
   std::vector<double> extra;
   if (options.extra) {
@@ -226,7 +231,7 @@ JointPlacement place_joints(std::span<const Vec3d> joints, std::span<const Vec3d
         assert(std::isfinite(extra[j * points + k]));
       }
   }
-  placement.points = Solver(joints, placement.arc, extra, options).solve(placement.cost);
+  placement.points = JointPlacementSolver(joints, placement.arc, extra, options).solve(placement.cost);
   return placement;
 }
 

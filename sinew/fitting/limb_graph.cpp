@@ -11,31 +11,44 @@ namespace sinew {
 
 namespace {
 
-/// Places arcs of the Reeb graph in space.
-class Embedding {
+/// How many level sets measure an arc's length before its points are spaced evenly. By hand, on the built-in
+/// characters.
+constexpr int kMeasuringLevels = 24;
+/// How far below an arc's upper end its last centre is measured, as a share of its range of values: at the
+/// end itself the level set touches its neighbour. By hand.
+constexpr double kBeforeEnd = 0.01;
+
+/// Gives arcs of the Reeb graph their positions in space.
+class ReebEmbedding {
  public:
-  Embedding(const MeshView& mesh, std::span<const double> values, const ReebGraph& reeb, double spacing)
-      : mesh_(mesh), values_(values), reeb_(reeb), tracer_(mesh, values), spacing_(spacing) {}
+  ReebEmbedding(const MeshView& mesh, std::span<const double> values, const ReebGraph& reeb,
+                const MeshGraphOptions& options, double spacing)
+      : mesh_(mesh),
+        values_(values),
+        reeb_(reeb),
+        tracer_(mesh, values),
+        options_(options),
+        spacing_(spacing) {}
 
   void embed(const ReebGraph::Arc& source, const Vec3d& end, bool ends_in_tip, LimbGraph::Arc& arc) {
-    const double low = values_[reeb_.nodes[source.from].vertex],
-                 high = values_[reeb_.nodes[source.to].vertex];
-    constexpr int kRough = 24;
+    const double low = value_at(source.from), high = value_at(source.to);
     std::vector<double> levels, along{0};
-    for (int k = 0; k < kRough; ++k) levels.push_back(low + (high - low) * (k + 0.5) / kRough);
+    for (int k = 0; k < kMeasuringLevels; ++k)
+      levels.push_back(low + (high - low) * (k + 0.5) / kMeasuringLevels);
     std::vector<Contour> contours = trace(source, levels);
     for (std::size_t k = 1; k < contours.size(); ++k)
       along.push_back(along.back() + (contours[k].centre - contours[k - 1].centre).norm());
     // Again, at even distances.
-    const int count = std::clamp(static_cast<int>(along.back() / spacing_), 4, 160);
+    const int count =
+        std::clamp(static_cast<int>(along.back() / spacing_), options_.min_points, options_.max_points);
     std::vector<double> even;
-    std::size_t place = 0;
+    std::size_t segment = 0;
     for (int k = 0; k < count; ++k) {
       const double wanted = along.back() * k / (count - 1);
-      while (place + 2 < along.size() && along[place + 1] < wanted) ++place;
-      const double step = along[place + 1] - along[place];
-      const double share = step > 0 ? std::clamp((wanted - along[place]) / step, 0.0, 1.0) : 0;
-      even.push_back(levels[place] + share * (levels[place + 1] - levels[place]));
+      while (segment + 2 < along.size() && along[segment + 1] < wanted) ++segment;
+      const double step = along[segment + 1] - along[segment];
+      const double share = step > 0 ? std::clamp((wanted - along[segment]) / step, 0.0, 1.0) : 0;
+      even.push_back(levels[segment] + share * (levels[segment + 1] - levels[segment]));
     }
     contours = trace(source, even);
     for (const Contour& contour : contours) {
@@ -46,14 +59,15 @@ class Embedding {
     arc.radii.push_back(ends_in_tip ? 0 : arc.radii.back());
   }
 
-  /// The centre of the limb just before it parts at the arc's upper end.
+  /// The centre of the limb just before it branches at the arc's upper end.
   Vec3d centre_at_end(const ReebGraph::Arc& source) {
-    const double low = values_[reeb_.nodes[source.from].vertex],
-                 high = values_[reeb_.nodes[source.to].vertex];
-    return trace(source, {high - 0.01 * (high - low)})[0].centre;
+    const double low = value_at(source.from), high = value_at(source.to);
+    return trace(source, {high - kBeforeEnd * (high - low)})[0].centre;
   }
 
  private:
+  double value_at(ReebNodeId node) const { return values_[reeb_.nodes[node].vertex]; }
+
   std::vector<Contour> trace(const ReebGraph::Arc& source, const std::vector<double>& levels) {
     std::vector<Contour> contours;
     for (const double level : levels) {
@@ -70,27 +84,40 @@ class Embedding {
   std::span<const double> values_;
   const ReebGraph& reeb_;
   ContourTracer tracer_;
+  const MeshGraphOptions& options_;
   double spacing_;
 };
 
 }  // namespace
 
-double LimbGraph::length(int a) const {
+NodeId LimbGraph::parent(NodeId node) const {
+  const ArcId arc = nodes[node].parent_arc;
+  return arc.valid() ? arcs[arc].from : NodeId::kNone;
+}
+
+double LimbGraph::length(ArcId arc) const {
   double length = 0;
-  Vec3d last = node(arc(a).from).position;
-  for (const Vec3d& point : arc(a).points) {
+  Vec3d last = nodes[arcs[arc].from].position;
+  for (const Vec3d& point : arcs[arc].points) {
     length += (point - last).norm();
     last = point;
   }
   return length;
 }
 
-std::vector<int> LimbGraph::path(int ancestor, int n) const {
-  std::vector<int> path;
-  for (; n >= 0 && n != ancestor; n = node(n).arc >= 0 ? arc(node(n).arc).from : -1) path.push_back(n);
-  if (n < 0) return {};
+std::vector<NodeId> LimbGraph::path(NodeId ancestor, NodeId node) const {
+  std::vector<NodeId> path;
+  for (; node.valid() && node != ancestor; node = parent(node)) path.push_back(node);
+  if (!node.valid()) return {};
   std::reverse(path.begin(), path.end());
   return path;
+}
+
+PerNode<double> distances_from_head(const LimbGraph& graph) {
+  PerNode<double> distances(graph.nodes.size(), 0);
+  for (const NodeId n : graph.below_head())
+    distances[n] = distances[graph.parent(n)] + graph.length(graph.nodes[n].parent_arc);
+  return distances;
 }
 
 double mesh_size(const MeshView& mesh) {
@@ -107,36 +134,32 @@ LimbGraph mesh_graph(const MeshView& mesh, std::uint32_t head, const MeshGraphOp
   const std::vector<double> values =
       harmonic_function(mesh, head, find_extremities(mesh, distances, options.prominence * size));
   const ReebGraph reeb = reeb_graph(mesh, values);
-  Embedding embedding(mesh, values, reeb, options.spacing * size);
+  ReebEmbedding embedding(mesh, values, reeb, options, options.spacing * size);
 
   LimbGraph graph;
   const auto position = [&](std::uint32_t v) { return Vec3d(mesh.positions[v].cast<double>()); };
-  std::vector<int> place(reeb.nodes.size(), -1);
+  IndexedVector<ReebNodeId, NodeId> node_of(reeb.nodes.size());
   std::size_t cut = 0;
-  for (std::size_t n = 0; n < reeb.nodes.size(); ++n)
-    if (reeb.nodes[n].vertex == head) {
-      place[n] = 0;
-      graph.nodes.push_back({position(head), -1, {}, position(head)});
-    }
-  if (graph.nodes.empty()) graph.nodes.push_back({position(head), -1, {}, position(head)});
-  // Nodes come by value, so that what lies below a node has its place already.
-  for (std::size_t n = 0; n < reeb.nodes.size(); ++n) {
+  graph.nodes.push_back({position(head), ArcId::kNone, {}, position(head)});
+  for (const ReebNodeId n : reeb.nodes.ids())
+    if (reeb.nodes[n].vertex == head) node_of[n] = LimbGraph::kHead;
+  // Nodes are sorted by value, so that those below a node are known already.
+  for (const ReebNodeId n : reeb.nodes.ids()) {
     const ReebGraph::Node& node = reeb.nodes[n];
     bool first = true;
-    for (const std::uint32_t lower : node.lower) {
+    for (const ReebArcId lower : node.lower) {
       const ReebGraph::Arc& source = reeb.arcs[lower];
-      const int from = place[source.from];
-      if (from < 0) continue;  // of a piece that does not hang together with the head
+      const NodeId from = node_of[source.from];
+      if (!from.valid()) continue;  // of a component without the head
       const bool tip = node.upper.empty();
       cut += !first;
-      const int to = static_cast<int>(graph.nodes.size());
       const Vec3d end = tip ? position(node.vertex) : embedding.centre_at_end(source);
-      graph.nodes.push_back({end, static_cast<int>(graph.arcs.size()), {}, position(node.vertex)});
-      graph.nodes[static_cast<std::size_t>(from)].arcs.push_back(static_cast<int>(graph.arcs.size()));
+      const NodeId to = graph.nodes.push_back({end, graph.arcs.next_id(), {}, position(node.vertex)});
+      graph.nodes[from].child_arcs.push_back(graph.arcs.next_id());
       graph.arcs.push_back({from, to, {}, {}});
       embedding.embed(source, end, tip, graph.arcs.back());
       // Where several arcs meet, a handle closes: the surface goes on from one of them, the others end.
-      if (first) place[n] = to;
+      if (first) node_of[n] = to;
       first = false;
     }
   }

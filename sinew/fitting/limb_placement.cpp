@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
+#include <utility>
 
 #include <sinew/core/rotation.h>
-#include <sinew/fitting/limb_alignment.h>
+#include <sinew/fitting/matched_limbs.h>
 #include <sinew/fitting/polyline.h>
 #include <sinew/fitting/similarity.h>
 
@@ -14,254 +14,210 @@ namespace sinew {
 
 namespace {
 
-// Centres of an arc that joints may be placed at.
-constexpr std::size_t kArcPoints = 80;
-// Joints nearer to the one before than this share of their chain are not placed by themselves.
-constexpr double kShortBone = 0.05;
-// A limb behind a fork that keeps this much of the thickness before it is the trunk that goes on.
-constexpr double kGoesOn = 0.72;
-// A limb that leaves the trunk at more than this angle leaves it sideways.
-constexpr double kSideways = 0.9;
-// Joints whose chains are this far apart, as a share of what is enough, may be where a limb starts.
-constexpr double kNearlyApart = 0.85;
-// A chain that turns by more than this is bent, radians.
-constexpr double kBent = 0.6;
-// Standard deviations: of the logarithm of a limb's length over what the whole character's size would make
-// it, and of where a chain comes out of the flesh per length that it goes inside.
-constexpr double kUsualProportion = 0.25;
-constexpr double kInsideDoubt = 0.3;
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
-std::size_t u(int i) {
-  return static_cast<std::size_t>(i);
-}
+/// By hand, on the built-in characters with limbs of many lengths and girths (docs/fitting.md, "How well").
+struct LimbPlacementParams {
+  // Sampling.
+  std::size_t arc_points = 80;  ///< of a limb, at which joints may be placed
+  int chain_steps = 200;        ///< of a chain, at which its distance from its neighbours is measured
 
-class Placer {
+  // A limb that leaves the end of the trunk sideways: by more than this angle, radians, between these shares
+  // of both.
+  double sideways = 0.9, trunk_end_share = 0.3, limb_start_share = 0.5;
+
+  // Where a chain exits the body.
+  double nearly_separate = 0.85;  ///< of the distance that is enough: a joint there may be the base joint
+  double bent = 0.6;              ///< radians: a chain that turns by more at its next joint is bent
+  double max_saddle_before = 3;   ///< radii: how far before the limb's first section its saddle may be
+  double exit_doubt = 1.0, exit_doubt_unsure = 1.5;       ///< standard deviation of the exit, in radii, …
+  double inside_doubt = 0.15, inside_doubt_unsure = 0.3;  ///< … and per length that the chain goes inside
+  double proportion_doubt = 0.25;  ///< standard deviation of the log of a limb's length over its expected one
+  double search_width = 3;         ///< standard deviations round the guess that are searched
+  double max_exit_share = 0.9;     ///< of the chain, that may be inside when proportions are weighed, …
+  double max_exit_behind = 0.6;    ///< … and of what lies behind the separation, in any case
+
+  // Joints.
+  double short_bone = 0.05;  ///< share of a chain: joints nearer to the one before follow their neighbours
+  double guessed_last_bone =
+      0.8;                     ///< length of a last bone over the one before; 0.7 to 0.9 in the hand template
+  double guessed_head = 1.4;   ///< length of a head over its neck
+  int landmarks_per_limb = 2;  ///< joints of each limb that move the points round its fork
+};
+constexpr LimbPlacementParams kLimbParams;
+
+class LimbPlacer {
  public:
-  Placer(const RigGraph& rig, const LimbGraph& mesh, const std::vector<int>& image, const Mat3d& turn,
-         const LimbPlacementOptions& options)
-      : rig_(rig), mesh_(mesh), image_(image), turn_(turn), options_(options) {
+  LimbPlacer(const RigGraph& rig, const LimbGraph& mesh, const NodeMap& node_map, const Mat3d& mesh_from_rig,
+             const LimbPlacementOptions& options)
+      : rig_(rig), mesh_(mesh), node_map_(node_map), mesh_from_rig_(mesh_from_rig), options_(options) {
     result_.points = rig.points;
     result_.placed.assign(rig.points.size(), 0);
-    const std::vector<double> rig_way = distances_from_head(rig.graph), mesh_way = distances_from_head(mesh);
-    double rig_longest = 0, mesh_longest = 0;  // of what is matched
-    for (std::size_t n = 0; n < image.size(); ++n)
-      if (image[n] >= 0 && rig_way[n] > rig_longest) {
-        rig_longest = rig_way[n];
-        mesh_longest = mesh_way[u(image[n])];
-      }
-    scale_ = rig_longest > 0 && mesh_longest > 0 ? mesh_longest / rig_longest : 1;
+    MatchedLimbs matched = matched_limbs(rig, mesh, node_map);
+    scale_ = matched.scale;
+    for (MatchedLimb& limb : matched.limbs) result_.limbs.push_back({std::move(limb)});
+    bases_.resize(result_.limbs.size());
   }
 
   LimbPlacement run() {
-    find_limbs();
-    if (is_hand()) find_scale_by_ends();
-    // Ends first: where a fork is, its limbs tell.
-    for (std::size_t l = result_.limbs.size(); l-- > 0;) {
-      find_parting(result_.limbs[l]);
-      place(result_.limbs[l]);
+    // From the ends to the head: where a fork is, its limbs tell.
+    for (const LimbId l : reversed(result_.limbs.ids())) {
+      find_exit(l);
+      place(l);
     }
     fill_forks();
     return std::move(result_);
   }
 
  private:
-  struct Start {           // of a limb that leaves a fork
-    double along = 0;      // of the rig's chain, where it comes out of the flesh
-    std::size_t free = 0;  // place in the chain of the joint just inside
-    Vec3d direction = Vec3d::Zero();
-    double radius = 0;
-    Vec3d free_mesh = Vec3d::Zero();  // where that joint goes
-    bool known = false;
+  /// Where a limb that leaves a fork begins.
+  struct LimbBase {
+    double exit = 0;                   ///< arc length of the rig's chain at which it comes out of the body
+    std::size_t joint = 0;             ///< place in the chain of the joint just inside
+    Vec3d joint_mesh = Vec3d::Zero();  ///< where that joint goes
+    bool known = false;                ///< `exit` and the joint are
   };
 
-  /// A rig of a hand has no trunk before its only fork, and the mesh may go on behind the wrist for as long
-  /// as it likes: then the distances between the limbs' ends tell the size.
-  bool is_hand() const {
-    return result_.limbs.size() > 2 && std::all_of(result_.limbs.begin(), result_.limbs.end(),
-                                                   [](const PlacedLimb& limb) { return limb.from == 0; });
-  }
-  void find_scale_by_ends() {
-    std::vector<double> ratios;
-    for (const PlacedLimb& a : result_.limbs)
-      for (const PlacedLimb& b : result_.limbs) {
-        const double rig = (rig_.points[u(a.chain.back())] - rig_.points[u(b.chain.back())]).norm();
-        const double mesh = (a.way.back() - b.way.back()).norm();
-        if (&a < &b && rig > 0 && mesh > 0) ratios.push_back(mesh / rig);
-      }
-    for (PlacedLimb& limb : result_.limbs) limb.goes_on = false;
-    if (ratios.empty()) return;
-    const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
-    std::nth_element(ratios.begin(), middle, ratios.end());
-    scale_ = *middle;
-  }
-
-  struct Neighbour {  // a chain that another must get away from
+  /// A chain that another must get away from.
+  struct Neighbour {
     Polyline chain;
-    bool trunk;
-    double enough;
+    bool is_trunk;
+    double min_distance;
   };
 
-  /// A limb that leaves the end of the trunk sideways, such as a cat's hind leg, must get out of the trunk
-  /// first.
-  void add_trunk_before(const PlacedLimb& limb, const Polyline& chain, double radius,
-                        std::vector<Neighbour>& neighbours) const {
-    for (std::size_t o = 0; o < result_.limbs.size(); ++o) {
-      const PlacedLimb& trunk = result_.limbs[o];
-      if (trunk.to != limb.from) continue;
-      const Polyline before(rig_points(trunk.chain));
-      const Vec3d arrival = before.at(before.length()) - before.at(0.7 * before.length());
-      const Vec3d leaving = chain.at(0.5 * chain.length()) - chain.at(0);
-      const double angle = std::atan2(arrival.cross(leaving).norm(), arrival.dot(leaving));
-      if (angle < kSideways) continue;
-      const std::size_t last = trunk.radii.size() - 1;
-      const double thickness = trunk.radii[last >= 2 ? last - 2 : 0];
-      neighbours.push_back({before, true, options_.apart_from_trunk * (radius + thickness) / scale_});
-    }
-  }
+  /// Both ends of a limb that joints are placed in, in rig and mesh.
+  struct LimbEnds {
+    Vec3d rig_start, mesh_start, rig_end, mesh_end;
+    double start = 0, end = 0;  ///< arc lengths of the chain
+    bool ends_in_fork = false;  ///< the end is not the chain's last joint but the middle of a fork
+  };
 
-  std::vector<Vec3d> rig_points(const std::vector<int>& chain) const {
+  std::vector<Vec3d> rig_points(const std::vector<PointId>& chain) const {
     std::vector<Vec3d> points;
-    for (const int p : chain) points.push_back(rig_.points[u(p)]);
+    for (const PointId p : chain) points.push_back(rig_.points[p]);
     return points;
   }
 
-  void find_limbs() {
-    const LimbGraph& graph = rig_.graph;
-    for (int n = 1; n < static_cast<int>(graph.nodes.size()); ++n) {
-      if (image_[u(n)] < 0) continue;
-      PlacedLimb limb;
-      limb.to = n;
-      std::vector<std::vector<int>> pieces;
-      int above = n;
-      do {
-        const int arc = graph.node(above).arc;
-        pieces.push_back(rig_.chains[u(arc)]);
-        above = graph.arc(arc).from;
-      } while (above > 0 && image_[u(above)] < 0);
-      limb.from = above;
-      for (auto piece = pieces.rbegin(); piece != pieces.rend(); ++piece)
-        limb.chain.insert(limb.chain.end(), piece->begin() + (limb.chain.empty() ? 0 : 1), piece->end());
-      result_.limbs.push_back(std::move(limb));
-    }
-    starts_.resize(result_.limbs.size());
-    for (std::size_t l = 0; l < result_.limbs.size(); ++l) {
-      PlacedLimb& limb = result_.limbs[l];
-      const std::vector<int> path = mesh_.path(image_[u(limb.from)], image_[u(limb.to)]);
-      std::size_t own = 0;  // nodes of the path that neighbours pass, too
-      for (std::size_t o = 0; o < result_.limbs.size(); ++o) {
-        if (o == l || result_.limbs[o].from != limb.from) continue;
-        const std::vector<int> other = mesh_.path(image_[u(limb.from)], image_[u(result_.limbs[o].to)]);
-        std::size_t shared = 0;
-        while (shared < path.size() && shared < other.size() && path[shared] == other[shared]) ++shared;
-        own = std::max(own, std::min(shared, path.size() - 1));
-      }
-      const int fork = own == 0 ? image_[u(limb.from)] : path[own - 1];
-      forks_.push_back(fork);
-      for (std::size_t k = own; k < path.size(); ++k) {
-        const LimbGraph::Arc& arc = mesh_.arc(mesh_.node(path[k]).arc);
-        limb.way.insert(limb.way.end(), arc.points.begin(), arc.points.end());
-        limb.radii.insert(limb.radii.end(), arc.radii.begin(), arc.radii.end());
-      }
-      Start& start = starts_[l];
-      // Thickness and direction are told a little further on, where sections lie across the limb.
-      const Polyline way(limb.way);
-      const double r0 = limb.radii[0];
-      start.radius = limb.radii[way.nearest_index(std::min(r0, 0.3 * way.length()))];
-      if (!(start.radius > 0)) start.radius = r0;
-      const double first = std::min(0.5 * start.radius, 0.1 * way.length());
-      const double last = std::min(3.5 * start.radius, 0.5 * way.length());
-      const Vec3d direction = way.at(last) - way.at(first);
-      start.direction = direction.norm() > 0 ? Vec3d(direction.normalized()) : Vec3d(Vec3d::UnitY());
-      const int arc_before = mesh_.node(fork).arc;
-      if (arc_before >= 0) {
-        const LimbGraph::Arc& before = mesh_.arc(arc_before);
-        const double thickness = before.radii[before.radii.size() >= 2 ? before.radii.size() - 2 : 0];
-        limb.goes_on = start.radius >= kGoesOn * thickness;
-      } else {
-        limb.goes_on = true;  // the head's only limb
-      }
-    }
-    // Of a fork's limbs only one is the trunk: the longest of those thick enough.
-    for (PlacedLimb& limb : result_.limbs)
-      for (const PlacedLimb& other : result_.limbs)
-        if (&other != &limb && other.from == limb.from && limb.goes_on && other.goes_on &&
-            Polyline(other.way).length() > Polyline(limb.way).length())
-          limb.goes_on = false;
+  bool is_leaf(NodeId node) const {
+    return std::none_of(result_.limbs.begin(), result_.limbs.end(),
+                        [&](const PlacedLimb& limb) { return limb.from == node; });
   }
 
-  /// Where a limb that leaves a fork comes out of the flesh, in the rig and in the mesh.
-  void find_parting(PlacedLimb& limb) {
-    const auto l = static_cast<std::size_t>(&limb - result_.limbs.data());
-    Start& start = starts_[l];
-    if (limb.goes_on) return;
+  // ---- Where limbs come out of the body
+
+  std::vector<Neighbour> siblings(LimbId l) const {
+    std::vector<Neighbour> result;
+    for (const LimbId o : result_.limbs.ids()) {
+      const PlacedLimb& other = result_.limbs[o];
+      if (o == l || other.from != result_.limbs[l].from) continue;
+      const double times = other.is_trunk ? options_.trunk_separation : options_.separation;
+      result.push_back({Polyline(rig_points(other.chain)), other.is_trunk,
+                        times * (result_.limbs[l].radius + other.radius) / scale_});
+    }
+    return result;
+  }
+
+  /// A limb that leaves the end of the trunk sideways, such as a cat's hind leg, must get out of the trunk
+  /// first.
+  void add_trunk_before(LimbId l, const Polyline& chain, std::vector<Neighbour>& neighbours) const {
+    for (const PlacedLimb& trunk : result_.limbs) {
+      if (trunk.to != result_.limbs[l].from) continue;
+      const Polyline before(rig_points(trunk.chain));
+      const Vec3d arrival =
+          before.at(before.length()) - before.at((1 - kLimbParams.trunk_end_share) * before.length());
+      const Vec3d leaving = chain.at(kLimbParams.limb_start_share * chain.length()) - chain.at(0);
+      const double angle = std::atan2(arrival.cross(leaving).norm(), arrival.dot(leaving));
+      if (angle < kLimbParams.sideways) continue;
+      const std::size_t last = trunk.radii.size() - 1;
+      const double thickness = trunk.radii[last >= 2 ? last - 2 : 0];
+      neighbours.push_back(
+          {before, true, options_.trunk_separation * (result_.limbs[l].radius + thickness) / scale_});
+    }
+  }
+
+  /// How far a chain is from its neighbours there, at worst, over how far it must be. Limbs leave side by
+  /// side, so they are compared at the same arc length; a trunk goes another way.
+  static double separation(const Polyline& chain, const std::vector<Neighbour>& neighbours,
+                           double arc_length) {
+    double least = kUnbounded;
+    for (const Neighbour& other : neighbours) {
+      const Vec3d at = chain.at(arc_length);
+      const double distance =
+          other.is_trunk ? other.chain.distance(at) : (other.chain.at(arc_length) - at).norm();
+      least = std::min(least, distance / other.min_distance);
+    }
+    return least;
+  }
+
+  /// Where a limb that leaves a fork comes out of the body, in the rig and in the mesh.
+  void find_exit(LimbId l) {
+    PlacedLimb& limb = result_.limbs[l];
+    LimbBase& base = bases_[l];
+    if (limb.is_trunk) return;
     const Polyline chain(rig_points(limb.chain));
-    std::vector<Neighbour> neighbours;
-    bool has_trunk = false;
-    for (std::size_t o = 0; o < result_.limbs.size(); ++o)
-      if (const PlacedLimb& other = result_.limbs[o]; o != l && other.from == limb.from) {
-        const double times = other.goes_on ? options_.apart_from_trunk : options_.apart;
-        neighbours.push_back({Polyline(rig_points(other.chain)), other.goes_on,
-                              times * (start.radius + starts_[o].radius) / scale_});
-        has_trunk |= other.goes_on;
-      }
+    std::vector<Neighbour> neighbours = siblings(l);
+    const bool has_trunk = std::any_of(neighbours.begin(), neighbours.end(),
+                                       [](const Neighbour& other) { return other.is_trunk; });
     const bool is_finger = neighbours.size() >= 2 && !has_trunk;
-    add_trunk_before(limb, chain, start.radius, neighbours);
-    const auto nearness = [&](double along) {
-      // Limbs leave side by side, so they are compared as far along; a trunk goes another way.
-      double least = std::numeric_limits<double>::infinity();
-      for (const Neighbour& other : neighbours) {
-        const Vec3d at = chain.at(along);
-        const double distance = other.trunk ? other.chain.distance(at) : (other.chain.at(along) - at).norm();
-        least = std::min(least, distance / other.enough);
-      }
-      return least;
-    };
-    constexpr int kSteps = 200;
+    add_trunk_before(l, chain, neighbours);
+    const double radius = limb.radius / scale_;  // in the rig
+    const int steps = kLimbParams.chain_steps;
     int step = 0;
-    while (step < kSteps && nearness(chain.length() * step / kSteps) < 1) ++step;
-    double apart = step < kSteps ? chain.length() * step / kSteps : 0;  // 0: chains cross
+    while (step < steps && separation(chain, neighbours, chain.length() * step / steps) < 1) ++step;
+    double separate = step < steps ? chain.length() * step / steps : 0;  // 0: chains cross
     // A joint that is nearly there, or that is less than the limb's radius off, is the one that is meant.
-    double best = std::numeric_limits<double>::infinity();
-    std::size_t meant = limb.chain.size();
+    double best = kUnbounded;
+    std::size_t base_joint = limb.chain.size();
     for (std::size_t k = 1; k + 1 < limb.chain.size(); ++k) {
-      const double off = std::abs(chain.along(k) - apart);
-      const bool nearly = chain.along(k) <= apart && nearness(chain.along(k)) > kNearlyApart;
-      if ((nearly || off < start.radius / scale_) && off < best) {
+      const double off = std::abs(chain.arc_length(k) - separate);
+      const bool nearly = chain.arc_length(k) <= separate &&
+                          separation(chain, neighbours, chain.arc_length(k)) > kLimbParams.nearly_separate;
+      if ((nearly || off < radius) && off < best) {
         best = off;
-        meant = k;
+        base_joint = k;
       }
     }
-    if (meant < limb.chain.size()) apart = chain.along(meant);
-    const double web = is_finger ? options_.finger_web : options_.web;
-    // The skin's saddle, seen along the limb.
-    const Polyline way(limb.way);
-    const Vec3d on = way.at(std::min(start.radius, 0.3 * way.length()));
-    const Vec3d saddle = mesh_.node(forks_[l]).saddle;
-    const double back = std::clamp((saddle - on).dot(start.direction), -3 * start.radius,
-                                   std::max(0.0, 0.5 * way.length() - start.radius));
-    limb.parts_mesh = on + back * start.direction;
-    const double guess = apart + web * start.radius / scale_;
+    const bool joint_found = base_joint < limb.chain.size();
+    if (joint_found) separate = chain.arc_length(base_joint);
+    limb.exit_mesh = exit_in_mesh(l);
+    const double web = is_finger ? options_.finger_web_offset : options_.web_offset;
+    const double guess = separate + web * limb.radius / scale_;
     // A limb that bends at its next joint may show from there on only, as a cat's forearm does.
-    const bool sure = meant < limb.chain.size() && bend_behind(chain, guess) < kBent;
+    const bool sure = joint_found && bend_behind(chain, guess) < kLimbParams.bent;
     const double doubt =
-        (sure ? 1.0 : 1.5) * start.radius / scale_ + (sure ? 0.5 : 1.0) * kInsideDoubt * apart;
-    start.along = std::clamp(balanced(limb, chain, guess, doubt), 0.0, 0.6 * chain.length() + 0.4 * apart);
-    // The joint nearest to where the chains are apart, not beyond where they come out.
-    const double inside = std::max(0.0, start.along - web * start.radius / scale_);
-    best = std::numeric_limits<double>::infinity();
-    for (std::size_t k = 0; k < limb.chain.size() && chain.along(k) <= start.along; ++k)
-      if (std::abs(chain.along(k) - inside) < best) {
-        best = std::abs(chain.along(k) - inside);
-        start.free = k;
+        (sure ? kLimbParams.exit_doubt : kLimbParams.exit_doubt_unsure) * limb.radius / scale_ +
+        (sure ? kLimbParams.inside_doubt : kLimbParams.inside_doubt_unsure) * separate;
+    base.exit = std::clamp(
+        likeliest_exit(limb, chain, guess, doubt), 0.0,
+        kLimbParams.max_exit_behind * chain.length() + (1 - kLimbParams.max_exit_behind) * separate);
+    // The joint nearest to where the chains are separate, not beyond where they come out.
+    const double inside = std::max(0.0, base.exit - web * limb.radius / scale_);
+    best = kUnbounded;
+    for (std::size_t k = 0; k < limb.chain.size() && chain.arc_length(k) <= base.exit; ++k)
+      if (std::abs(chain.arc_length(k) - inside) < best) {
+        best = std::abs(chain.arc_length(k) - inside);
+        base.joint = k;
       }
-    start.known = true;
-    limb.parts_rig = chain.at(start.along);
+    base.known = true;
+    limb.exit_rig = chain.at(base.exit);
   }
 
-  /// How much the chain turns at the first joint behind `along`.
-  static double bend_behind(const Polyline& chain, double along) {
+  /// The skin's saddle, projected onto the limb's axis.
+  Vec3d exit_in_mesh(LimbId l) const {
+    const PlacedLimb& limb = result_.limbs[l];
+    const Polyline line(limb.centres);
+    const Vec3d on_axis = line.at(std::min(limb.radius, kLimbMeasuring.radius_at_share * line.length()));
+    const Vec3d saddle = mesh_.nodes[limb.fork].saddle;
+    const double back =
+        std::clamp((saddle - on_axis).dot(limb.direction), -kLimbParams.max_saddle_before * limb.radius,
+                   std::max(0.0, 0.5 * line.length() - limb.radius));
+    return on_axis + back * limb.direction;
+  }
+
+  /// How much the chain turns at the first joint behind an arc length; radians.
+  static double bend_behind(const Polyline& chain, double arc_length) {
     for (std::size_t k = 1; k + 1 < chain.size(); ++k)
-      if (chain.along(k) > along) {
+      if (chain.arc_length(k) > arc_length) {
         const Vec3d before = chain.point(k) - chain.point(k - 1),
                     behind = chain.point(k + 1) - chain.point(k);
         return std::atan2(before.cross(behind).norm(), before.dot(behind));
@@ -269,46 +225,49 @@ class Placer {
     return 0;
   }
 
-  /// Where a chain comes out of the flesh, weighing what its neighbours say (`guess`, give or take `doubt`)
-  /// against the limb's proportion to the whole character: the likelier of both errors is made smaller.
-  double balanced(const PlacedLimb& limb, const Polyline& chain, double guess, double doubt) const {
-    Vec3d rig_end, mesh_end = limb.way.back();
+  /// Where a chain comes out of the body: what its neighbours say (`guess`, with a standard deviation of
+  /// `doubt`) weighed against the limb's proportion to the whole character, as a maximum-likelihood estimate.
+  double likeliest_exit(const PlacedLimb& limb, const Polyline& chain, double guess, double doubt) const {
+    Vec3d rig_end, mesh_end = limb.centres.back();
     double rig_length = chain.length();
     if (!is_leaf(limb.to) && fork_middle(limb.to, rig_end, mesh_end)) {
-      const double on = chain.nearest(rig_end);
+      const double on = chain.project(rig_end);
       rig_length = on + (rig_end - chain.at(on)).norm();
     } else if (is_leaf(limb.to) && !options_.tails_known) {
       return guess;
     }
-    const Polyline way(limb.way);
-    // From where it parts, which may lie before the limb's first centre.
-    const double first = way.nearest(limb.parts_mesh);
-    const double before = first > 0 ? 0 : (way.at(0) - limb.parts_mesh).norm();
-    const double mesh_length = std::max(1e-12, way.nearest(mesh_end) - first + before);
-    double best = std::numeric_limits<double>::infinity(), found = guess;
-    constexpr int kSteps = 200;
-    for (int k = 0; k <= kSteps; ++k) {
-      const double along = guess + doubt * (6.0 * k / kSteps - 3);
-      if (along < 0 || along > 0.9 * rig_length) continue;
-      const double proportion = std::log(mesh_length / (rig_length - along) / scale_) / kUsualProportion;
-      const double off = (along - guess) / doubt;
+    const Polyline line(limb.centres);
+    // From its exit, which may lie before the limb's first centre.
+    const double first = line.project(limb.exit_mesh);
+    const double before = first > 0 ? 0 : (line.at(0) - limb.exit_mesh).norm();
+    const double mesh_length = std::max(1e-12, line.project(mesh_end) - first + before);
+    double best = kUnbounded, found = guess;
+    const int steps = kLimbParams.chain_steps;
+    for (int k = 0; k <= steps; ++k) {
+      const double exit =
+          guess + doubt * (2 * kLimbParams.search_width * k / steps - kLimbParams.search_width);
+      if (exit < 0 || exit > kLimbParams.max_exit_share * rig_length) continue;
+      const double proportion =
+          std::log(mesh_length / (rig_length - exit) / scale_) / kLimbParams.proportion_doubt;
+      const double off = (exit - guess) / doubt;
       if (const double cost = proportion * proportion + off * off; cost < best) {
         best = cost;
-        found = along;
+        found = exit;
       }
     }
     return found;
   }
 
-  /// The middle of the joints that hang on a fork, in the rig and in the mesh. False when none does.
-  bool fork_middle(int node, Vec3d& rig, Vec3d& mesh) const {
+  /// The middle of the base joints of a fork's limbs, in the rig and in the mesh. False when none is known;
+  /// then both are the origin.
+  bool fork_middle(NodeId node, Vec3d& rig, Vec3d& mesh) const {
     int count = 0;
     rig = mesh = Vec3d::Zero();
-    for (std::size_t l = 0; l < result_.limbs.size(); ++l) {
+    for (const LimbId l : result_.limbs.ids()) {
       const PlacedLimb& limb = result_.limbs[l];
-      if (limb.from != node || !starts_[l].known) continue;
-      rig += rig_.points[u(limb.chain[starts_[l].free])];
-      mesh += starts_[l].free_mesh;
+      if (limb.from != node || !bases_[l].known) continue;
+      rig += rig_.points[limb.chain[bases_[l].joint]];
+      mesh += bases_[l].joint_mesh;
       ++count;
     }
     if (count == 0) return false;
@@ -317,179 +276,194 @@ class Placer {
     return true;
   }
 
-  void place(PlacedLimb& limb) {
-    const auto l = static_cast<std::size_t>(&limb - result_.limbs.data());
-    Start& start = starts_[l];
-    const bool leaf = is_leaf(limb.to);
-    std::vector<Vec3d> joints = rig_points(limb.chain);
-    if (leaf && !options_.tails_known && joints.size() >= 3) {
-      const std::size_t last = joints.size() - 1;
-      const Vec3d way = joints[last] - joints[last - 1];
-      if (way.norm() > 0)
-        joints[last] =
-            joints[last - 1] + way.normalized() * 0.8 * (joints[last - 1] - joints[last - 2]).norm();
-    }
-    if (limb.from == 0 && !options_.tails_known && joints.size() >= 3) {
-      // A head is longer than its neck.
-      const Vec3d way = joints[0] - joints[1];
-      if (way.norm() > 0) joints[0] = joints[1] + way.normalized() * 1.4 * (joints[1] - joints[2]).norm();
-    }
+  // ---- Joints
+
+  void place(LimbId l) {
+    PlacedLimb& limb = result_.limbs[l];
+    const std::vector<Vec3d> joints = guess_unknown_tails(limb);
     const Polyline chain(joints);
-    // Both ends in rig and mesh.
-    Vec3d rig_start = joints[0], mesh_start = mesh_.node(image_[u(limb.from)]).position;
-    double from_along = 0;
-    if (start.known) {
-      rig_start = limb.parts_rig;
-      mesh_start = limb.parts_mesh;
-      from_along = start.along;
-    } else if (Vec3d rig_middle, mesh_middle; fork_middle(limb.from, rig_middle, mesh_middle)) {
-      rig_start = rig_middle;
-      mesh_start = mesh_middle;
-      from_along = chain.nearest(rig_middle);
-    }
-    Vec3d rig_end = joints.back(), mesh_end = limb.way.back();
-    bool virtual_end = false;
-    double to_along = chain.length();
-    if (!leaf && fork_middle(limb.to, rig_end, mesh_end)) {
-      virtual_end = true;
-      to_along = std::max(chain.nearest(rig_end), from_along);
-    }
-    // The limb's centres in between.
-    std::vector<Vec3d> arc{mesh_start};
-    {
-      // Joints need not be in the middle of the flesh: a spine is at the back. The centres are shifted so
-      // that they start and end where the joints round the forks say.
-      const Polyline way(limb.way);
-      const double first = way.nearest(mesh_start), last = way.nearest(mesh_end);
-      const Vec3d at_start = mesh_start - way.at(first), at_end = mesh_end - way.at(last);
-      for (std::size_t k = 0; k < limb.way.size(); ++k)
-        if (way.along(k) > first && way.along(k) < last) {
-          const double share = (way.along(k) - first) / (last - first);
-          arc.push_back(limb.way[k] + (1 - share) * at_start + share * at_end);
-        }
-      arc.push_back(mesh_end);
-    }
-    const Polyline centres(arc);
-    arc = centres.resampled(kArcPoints);
-    std::vector<Vec3d> bones{rig_start};
-    std::vector<std::size_t> which;  // places in the chain of the joints in between
-    const double reach = std::max(to_along - from_along, 1e-12);
+    const LimbEnds ends = find_ends(l, chain);
+    const Polyline centres(centres_between(limb, ends));
+    // The joints in between.
+    std::vector<Vec3d> bones{ends.rig_start};
+    std::vector<std::size_t> placed_joints;  // their places in the chain
+    const double reach = std::max(ends.end - ends.start, 1e-12);
     for (std::size_t k = 0; k < joints.size(); ++k) {
-      const double at = chain.along(k);
+      const double at = chain.arc_length(k);
       const bool last = k + 1 == joints.size();
-      if (at <= from_along || at > to_along || (last && !virtual_end)) continue;
-      if ((joints[k] - bones.back()).norm() < kShortBone * reach ||
-          (rig_end - joints[k]).norm() < kShortBone * reach)
+      if (at <= ends.start || at > ends.end || (last && !ends.ends_in_fork)) continue;
+      if ((joints[k] - bones.back()).norm() < kLimbParams.short_bone * reach ||
+          (ends.rig_end - joints[k]).norm() < kLimbParams.short_bone * reach)
         continue;
       bones.push_back(joints[k]);
-      which.push_back(k);
+      placed_joints.push_back(k);
     }
-    bones.push_back(rig_end);
-    const JointPlacement placement = place_joints(bones, arc, options_.joints);
-    for (std::size_t k = 0; k < which.size(); ++k)
-      set(limb.chain[which[k]], placement.arc[placement.points[k + 1]]);
-    if (leaf) set(limb.chain.back(), mesh_end);
-    if (limb.from == 0 && !start.known) set(limb.chain[0], mesh_start);
+    bones.push_back(ends.rig_end);
+    const JointPlacement placement =
+        place_joints(bones, centres.resampled(kLimbParams.arc_points), options_.joints);
+    for (std::size_t k = 0; k < placed_joints.size(); ++k)
+      set(limb.chain[placed_joints[k]], placement.arc[placement.points[k + 1]]);
+    if (is_leaf(limb.to)) set(limb.chain.back(), ends.mesh_end);
+    if (limb.from == LimbGraph::kHead && !bases_[l].known) set(limb.chain[0], ends.mesh_start);
     double rig_length = 0;
     for (std::size_t k = 0; k + 1 < bones.size(); ++k) rig_length += (bones[k + 1] - bones[k]).norm();
     limb.scale = rig_length > 0 ? centres.length() / rig_length : scale_;
-    // Short bones between two that have their places.
+    // Short bones between two joints that have their places.
     for (std::size_t k = 0; k < joints.size(); ++k) {
-      const double at = chain.along(k);
-      if (result_.placed[u(limb.chain[k])] || at <= from_along || at >= to_along) continue;
-      set(limb.chain[k], between(limb, chain, k, from_along, mesh_start, to_along, mesh_end));
+      const double at = chain.arc_length(k);
+      if (result_.placed[limb.chain[k]] || at <= ends.start || at >= ends.end) continue;
+      set(limb.chain[k], between_neighbours(limb, chain, k, ends));
     }
-    if (start.known) {
-      // Back to the joint inside, as the rig goes there, turned to how the limb comes out.
-      const double measured = std::min(3.5 * start.radius / scale_, 0.5 * (chain.length() - start.along));
-      const Vec3d comes_out = chain.at(start.along + measured) - limb.parts_rig;
-      Mat3d turn = turn_;
-      if (comes_out.norm() > 0)
-        turn = shortest_turn(turn_ * comes_out.normalized(), start.direction).toRotationMatrix() * turn_;
-      start.free_mesh =
-          limb.parts_mesh + limb.scale * (turn * (rig_.points[u(limb.chain[start.free])] - limb.parts_rig));
-      if (start.free > 0) set(limb.chain[start.free], start.free_mesh);
-    }
+    if (bases_[l].known) place_base_joint(l, chain);
   }
 
-  /// A point between its placed neighbours along the chain, as far along as it was.
-  Vec3d between(const PlacedLimb& limb, const Polyline& chain, std::size_t k, double from_along,
-                const Vec3d& mesh_start, double to_along, const Vec3d& mesh_end) const {
-    double before = from_along, behind = to_along;
-    Vec3d a = mesh_start, b = mesh_end;
-    for (std::size_t o = 0; o < limb.chain.size(); ++o) {
-      if (!result_.placed[u(limb.chain[o])]) continue;
-      const double at = chain.along(o);
-      if (at <= chain.along(k) && at > before) {
-        before = at;
-        a = result_.points[u(limb.chain[o])];
+  /// The chain's joints, the last ones of a limb where they are expected if the rig does not say.
+  std::vector<Vec3d> guess_unknown_tails(const PlacedLimb& limb) const {
+    std::vector<Vec3d> joints = rig_points(limb.chain);
+    if (options_.tails_known || joints.size() < 3) return joints;
+    if (is_leaf(limb.to)) {
+      const std::size_t last = joints.size() - 1;
+      const Vec3d bone = joints[last] - joints[last - 1];
+      if (bone.norm() > 0)
+        joints[last] = joints[last - 1] + bone.normalized() * kLimbParams.guessed_last_bone *
+                                              (joints[last - 1] - joints[last - 2]).norm();
+    }
+    if (limb.from == LimbGraph::kHead) {
+      const Vec3d head = joints[0] - joints[1];
+      if (head.norm() > 0)
+        joints[0] = joints[1] + head.normalized() * kLimbParams.guessed_head * (joints[1] - joints[2]).norm();
+    }
+    return joints;
+  }
+
+  LimbEnds find_ends(LimbId l, const Polyline& chain) const {
+    const PlacedLimb& limb = result_.limbs[l];
+    LimbEnds ends;
+    ends.rig_start = chain.point(0);
+    ends.mesh_start = mesh_.nodes[node_map_[limb.from]].position;
+    if (bases_[l].known) {
+      ends.rig_start = limb.exit_rig;
+      ends.mesh_start = limb.exit_mesh;
+      ends.start = bases_[l].exit;
+    } else if (Vec3d rig_middle, mesh_middle; fork_middle(limb.from, rig_middle, mesh_middle)) {
+      ends.rig_start = rig_middle;
+      ends.mesh_start = mesh_middle;
+      ends.start = chain.project(rig_middle);
+    }
+    ends.rig_end = chain.point(chain.size() - 1);
+    ends.mesh_end = limb.centres.back();
+    ends.end = chain.length();
+    if (!is_leaf(limb.to) && fork_middle(limb.to, ends.rig_end, ends.mesh_end)) {
+      ends.ends_in_fork = true;
+      ends.end = std::max(chain.project(ends.rig_end), ends.start);
+    }
+    return ends;
+  }
+
+  /// The limb's centres between its ends. Joints need not be in the middle of the flesh: a spine is at the
+  /// back. The centres are shifted so that they start and end where the joints round the forks say.
+  static std::vector<Vec3d> centres_between(const PlacedLimb& limb, const LimbEnds& ends) {
+    std::vector<Vec3d> centres{ends.mesh_start};
+    const Polyline line(limb.centres);
+    const double first = line.project(ends.mesh_start), last = line.project(ends.mesh_end);
+    const Vec3d at_start = ends.mesh_start - line.at(first), at_end = ends.mesh_end - line.at(last);
+    for (std::size_t k = 0; k < limb.centres.size(); ++k)
+      if (line.arc_length(k) > first && line.arc_length(k) < last) {
+        const double share = (line.arc_length(k) - first) / (last - first);
+        centres.push_back(limb.centres[k] + (1 - share) * at_start + share * at_end);
       }
-      if (at >= chain.along(k) && at < behind) {
+    centres.push_back(ends.mesh_end);
+    return centres;
+  }
+
+  /// From the exit back to the joint inside, as the rig goes there, turned to how the limb comes out.
+  void place_base_joint(LimbId l, const Polyline& chain) {
+    const PlacedLimb& limb = result_.limbs[l];
+    LimbBase& base = bases_[l];
+    const double measured = std::min(kLimbMeasuring.direction_to * limb.radius / scale_,
+                                     kLimbMeasuring.direction_to_share * (chain.length() - base.exit));
+    const Vec3d comes_out = chain.at(base.exit + measured) - limb.exit_rig;
+    Mat3d rotation = mesh_from_rig_;
+    if (comes_out.norm() > 0)
+      rotation = shortest_turn(mesh_from_rig_ * comes_out.normalized(), limb.direction).toRotationMatrix() *
+                 mesh_from_rig_;
+    base.joint_mesh =
+        limb.exit_mesh + limb.scale * (rotation * (rig_.points[limb.chain[base.joint]] - limb.exit_rig));
+    if (base.joint > 0) set(limb.chain[base.joint], base.joint_mesh);
+  }
+
+  /// A point between its placed neighbours along the chain, at the same share of the distance as in the rig.
+  Vec3d between_neighbours(const PlacedLimb& limb, const Polyline& chain, std::size_t k,
+                           const LimbEnds& ends) const {
+    double before = ends.start, behind = ends.end;
+    Vec3d a = ends.mesh_start, b = ends.mesh_end;
+    for (std::size_t o = 0; o < limb.chain.size(); ++o) {
+      if (!result_.placed[limb.chain[o]]) continue;
+      const double at = chain.arc_length(o);
+      if (at <= chain.arc_length(k) && at > before) {
+        before = at;
+        a = result_.points[limb.chain[o]];
+      }
+      if (at >= chain.arc_length(k) && at < behind) {
         behind = at;
-        b = result_.points[u(limb.chain[o])];
+        b = result_.points[limb.chain[o]];
       }
     }
-    const double share = behind > before ? (chain.along(k) - before) / (behind - before) : 0.5;
+    const double share = behind > before ? (chain.arc_length(k) - before) / (behind - before) : 0.5;
     return a + share * (b - a);
   }
 
-  bool is_leaf(int node) const {
-    return std::none_of(result_.limbs.begin(), result_.limbs.end(),
-                        [&](const PlacedLimb& limb) { return limb.from == node; });
+  void set(PointId point, const Vec3d& position) {
+    result_.points[point] = position;
+    result_.placed[point] = 1;
   }
 
-  void set(int point, const Vec3d& at) {
-    result_.points[u(point)] = at;
-    result_.placed[u(point)] = 1;
-  }
+  // ---- Forks
 
-  /// Points of matched chains that are still where they were, round forks.
+  /// Points of matched chains that have no place yet, round forks.
   void fill_forks() {
-    std::vector<char> landmark = result_.placed;
-    for (std::size_t l = 0; l < result_.limbs.size(); ++l) {
-      const PlacedLimb& limb = result_.limbs[l];
+    const PerPoint<char> is_landmark = result_.placed;
+    for (const PlacedLimb& limb : result_.limbs)
       for (std::size_t k = 0; k < limb.chain.size(); ++k) {
-        const int point = limb.chain[k];
-        if (result_.placed[u(point)]) continue;
+        const PointId point = limb.chain[k];
+        if (result_.placed[point]) continue;
         // Which fork it belongs to: the limb's start, or its end if that is nearer along the chain.
-        const int fork = 2 * k > limb.chain.size() && !is_leaf(limb.to) ? limb.to : limb.from;
+        const NodeId fork = 2 * k > limb.chain.size() && !is_leaf(limb.to) ? limb.to : limb.from;
         std::vector<Vec3d> rig, mesh;
         for (const PlacedLimb& other : result_.limbs) {
           if (other.from != fork && other.to != fork) continue;
-          // The two nearest known joints of each limb at the fork.
+          // The nearest known joints of each limb at the fork.
           int taken = 0;
-          const auto take = [&](int p) {
-            if (!landmark[u(p)] || taken >= 2) return;
-            rig.push_back(rig_.points[u(p)]);
-            mesh.push_back(result_.points[u(p)]);
+          const auto take = [&](PointId p) {
+            if (!is_landmark[p] || taken >= kLimbParams.landmarks_per_limb) return;
+            rig.push_back(rig_.points[p]);
+            mesh.push_back(result_.points[p]);
             ++taken;
           };
           if (other.from == fork)
-            for (const int p : other.chain) take(p);
+            for (const PointId p : other.chain) take(p);
           else
             for (auto p = other.chain.rbegin(); p != other.chain.rend(); ++p) take(*p);
         }
-        set(point, carried(rig, mesh, rig_.points[u(point)], turn_, scale_));
+        set(point, warped(rig, mesh, rig_.points[point], mesh_from_rig_, scale_));
       }
-    }
   }
 
   const RigGraph& rig_;
   const LimbGraph& mesh_;
-  const std::vector<int>& image_;
-  Mat3d turn_;
+  const NodeMap& node_map_;
+  Mat3d mesh_from_rig_;
   LimbPlacementOptions options_;
   double scale_ = 1;
-  std::vector<Start> starts_;  // per limb
-  std::vector<int> forks_;     // per limb, the mesh's node at which it parts from its neighbours
+  PerLimb<LimbBase> bases_;
   LimbPlacement result_;
 };
 
 }  // namespace
 
-LimbPlacement place_limbs(const RigGraph& rig, const LimbGraph& mesh, const std::vector<int>& image,
+LimbPlacement place_limbs(const RigGraph& rig, const LimbGraph& mesh, const NodeMap& node_map,
                           const Mat3d& mesh_from_rig, const LimbPlacementOptions& options) {
-  return Placer(rig, mesh, image, mesh_from_rig, options).run();
+  return LimbPlacer(rig, mesh, node_map, mesh_from_rig, options).run();
 }
 
 }  // namespace sinew

@@ -11,37 +11,37 @@
 
 namespace sinew {
 
-/// A way through points, measured along it; metres. At least one point.
+/// A polyline, measured by its arc length; metres. At least one point.
 class Polyline {
  public:
-  explicit Polyline(std::vector<Vec3d> points) : points_(std::move(points)), along_{0} {
+  explicit Polyline(std::vector<Vec3d> points) : points_(std::move(points)), arc_length_{0} {
     for (std::size_t k = 1; k < points_.size(); ++k)
-      along_.push_back(along_.back() + (points_[k] - points_[k - 1]).norm());
+      arc_length_.push_back(arc_length_.back() + (points_[k] - points_[k - 1]).norm());
   }
 
-  double length() const { return along_.back(); }
+  double length() const { return arc_length_.back(); }
   std::size_t size() const { return points_.size(); }
   const Vec3d& point(std::size_t k) const { return points_[k]; }
-  /// How far along point k is.
-  double along(std::size_t k) const { return along_[k]; }
-  /// The point so far along, between the ends.
-  Vec3d at(double along) const {
-    if (points_.size() == 1 || along <= 0) return points_[0];
-    const auto next = std::upper_bound(along_.begin(), along_.end(), along);
-    if (next == along_.end()) return points_.back();
-    const auto k = static_cast<std::size_t>(next - along_.begin());
-    const double step = along_[k] - along_[k - 1];
-    const double share = step > 0 ? (along - along_[k - 1]) / step : 0;
+  /// From the first point to point k.
+  double arc_length(std::size_t k) const { return arc_length_[k]; }
+  /// The point at an arc length; the ends where that is beyond them.
+  Vec3d at(double arc_length) const {
+    if (points_.size() == 1 || arc_length <= 0) return points_[0];
+    const auto next = std::upper_bound(arc_length_.begin(), arc_length_.end(), arc_length);
+    if (next == arc_length_.end()) return points_.back();
+    const auto k = static_cast<std::size_t>(next - arc_length_.begin());
+    const double step = arc_length_[k] - arc_length_[k - 1];
+    const double share = step > 0 ? (arc_length - arc_length_[k - 1]) / step : 0;
     return points_[k - 1] + share * (points_[k] - points_[k - 1]);
   }
-  /// How far along the point nearest to `p` is.
-  double nearest(const Vec3d& p) const { return look(p).second; }
-  double distance(const Vec3d& p) const { return look(p).first; }
-  /// The point of those given that is nearest to being so far along.
-  std::size_t nearest_index(double along) const {
+  /// The arc length of the point nearest to `p`.
+  double project(const Vec3d& p) const { return nearest(p).second; }
+  double distance(const Vec3d& p) const { return nearest(p).first; }
+  /// The point of those given whose arc length is nearest to this one.
+  std::size_t nearest_index(double arc_length) const {
     std::size_t best = 0;
-    for (std::size_t k = 1; k < along_.size(); ++k)
-      if (std::abs(along_[k] - along) < std::abs(along_[best] - along)) best = k;
+    for (std::size_t k = 1; k < arc_length_.size(); ++k)
+      if (std::abs(arc_length_[k] - arc_length) < std::abs(arc_length_[best] - arc_length)) best = k;
     return best;
   }
   /// `count` points at even distances, both ends included.
@@ -54,20 +54,21 @@ class Polyline {
   }
 
  private:
-  std::pair<double, double> look(const Vec3d& p) const {
+  /// Distance and arc length of the nearest point.
+  std::pair<double, double> nearest(const Vec3d& p) const {
     double best = (points_[0] - p).norm(), where = 0;
     for (std::size_t k = 1; k < points_.size(); ++k) {
       const Vec3d on = nearest_on_segment(points_[k - 1], points_[k], p);
       if (const double distance = (on - p).norm(); distance < best) {
         best = distance;
-        where = along_[k - 1] + (on - points_[k - 1]).norm();
+        where = arc_length_[k - 1] + (on - points_[k - 1]).norm();
       }
     }
     return {best, where};
   }
 
   std::vector<Vec3d> points_;
-  std::vector<double> along_;
+  std::vector<double> arc_length_;
 };
 
 }  // namespace sinew

@@ -7,6 +7,8 @@
 
 #include <sinew/core/error.h>
 #include <sinew/core/text.h>
+#include <sinew/fitting/rig_bones.h>
+#include <sinew/geometry/disjoint_sets.h>
 #include <sinew/geometry/segment.h>
 #include <sinew/skeleton/joint_names.h>
 #include <sinew/skeleton/joint_sides.h>
@@ -15,233 +17,257 @@ namespace sinew {
 
 namespace {
 
-// Ends of bones this near to each other, as a share of the rig's size, are one point.
-constexpr double kSamePlace = 1e-4;
-// Bones of a face are not farther from the head's than this many of its lengths.
-constexpr double kFace = 1.0;
+/// Ends of bones this near to each other, as a share of the rig's size, are one point. By hand.
+constexpr double kSamePoint = 1e-4;
+/// Bones of a face are not farther from the head's bone than this many of its lengths. By hand, on the
+/// built-in characters.
+constexpr double kFaceRadius = 1.0;
 
-std::size_t u(int i) {
-  return static_cast<std::size_t>(i);
+bool is_spine(const RigBone& bone) {
+  return bone.deforms && lower_case(bone.name).find("spine") != std::string::npos;
 }
 
-/// Jaw, eyes, lips: what hangs on the head and stays near its bone with all that hangs on it. Meshes have no
-/// limbs for these; they go along with the head.
-std::vector<char> bones_of_face(const ControlRig& rig, const std::vector<int>& parents, int head_bone) {
-  const RigBone& head = rig.bones[u(head_bone)];
-  const double near = kFace * head.length();
-  std::vector<char> small(rig.bones.size(), 0);
-  if (parents[u(head_bone)] < 0) return small;  // the rig starts there: no head
-  std::vector<int> top(rig.bones.size(),
-                       -1);  // per bone below the head, the one that hangs on the head itself
-  std::vector<char> far(rig.bones.size(), 0);
-  for (std::size_t b = 0; b < rig.bones.size(); ++b) {
-    int last = static_cast<int>(b), up = parents[b];
-    while (up >= 0 && up != head_bone) {
+/// Jaw, eyes, lips: children of the head that stay near its bone with all their descendants. Meshes have no
+/// limbs for these; they move with the head.
+PerBone<char> face_bones(const ControlRig& rig, const PerBone<BoneId>& parents, BoneId head_bone) {
+  const RigBone& head = bone_at(rig, head_bone);
+  const double near = kFaceRadius * head.length();
+  PerBone<char> result(rig.bones.size(), 0);
+  if (!parents[head_bone].valid()) return result;  // the rig starts there: no head
+  PerBone<BoneId> branch(rig.bones.size());        // per bone below the head, the head's child above it
+  PerBone<char> is_far(rig.bones.size(), 0);       // per child of the head
+  for (const BoneId b : bone_ids(rig)) {
+    BoneId last = b, up = parents[b];
+    while (up.valid() && up != head_bone) {
       last = up;
-      up = parents[u(up)];
+      up = parents[up];
     }
-    if (up != head_bone || !rig.bones[b].deforms) continue;
-    top[b] = last;
-    for (const Vec3d& p : {rig.bones[b].head, rig.bones[b].tail})
-      if ((nearest_on_segment(head.head, head.tail, p) - p).norm() > near) far[u(last)] = 1;
+    const RigBone& bone = bone_at(rig, b);
+    if (up != head_bone || !bone.deforms) continue;
+    branch[b] = last;
+    for (const Vec3d& p : {bone.head, bone.tail})
+      if ((nearest_on_segment(head.head, head.tail, p) - p).norm() > near) is_far[last] = 1;
   }
-  for (std::size_t b = 0; b < rig.bones.size(); ++b) small[b] = top[b] >= 0 && !far[u(top[b])];
-  return small;
+  for (const BoneId b : bone_ids(rig)) result[b] = branch[b].valid() && !is_far[branch[b]];
+  return result;
 }
 
-/// See rig_graph().
-void merge_near_forks(RigGraph& rig, double share) {
-  const LimbGraph whole = rig.graph;
-  const std::vector<std::vector<int>> chains = rig.chains;
-  const std::vector<int> node_point = rig.node_point;
-  std::vector<double> way(whole.nodes.size(), 0);
-  for (std::size_t n = 1; n < whole.nodes.size(); ++n)
-    way[n] = way[u(whole.arc(whole.nodes[n].arc).from)] + whole.length(whole.nodes[n].arc);
-  const double near = share * *std::max_element(way.begin(), way.end());
-  rig.graph = {};
-  rig.chains.clear();
-  rig.node_point = {node_point[0]};
-  rig.graph.nodes.push_back({whole.nodes[0].position, -1, {}, whole.nodes[0].saddle});
-  std::vector<int> place(whole.nodes.size(), 0);             // of a node, or of the one it became part of
-  std::vector<std::vector<int>> before(whole.nodes.size());  // points on the way to it from there
-  for (std::size_t n = 1; n < whole.nodes.size(); ++n) {
-    const int arc = whole.nodes[n].arc, from = whole.arc(arc).from;
-    std::vector<int> chain = before[u(from)];
-    chain.insert(chain.end(), chains[u(arc)].begin() + (chain.empty() ? 0 : 1), chains[u(arc)].end());
-    const bool between_forks = from > 0 && !whole.nodes[n].arcs.empty();
-    if (between_forks && way[n] - way[u(from)] < near) {
-      place[n] = place[u(from)];
-      before[n] = std::move(chain);
-      continue;
-    }
-    place[n] = static_cast<int>(rig.graph.nodes.size());
-    LimbGraph::Arc& added = rig.graph.arcs.emplace_back();
-    added.from = place[u(from)];
-    added.to = place[n];
-    for (std::size_t k = 1; k < chain.size(); ++k) added.points.push_back(rig.points[u(chain[k])]);
-    rig.graph.nodes[u(added.from)].arcs.push_back(static_cast<int>(rig.graph.arcs.size()) - 1);
-    rig.graph.nodes.push_back(
-        {whole.nodes[n].position, static_cast<int>(rig.graph.arcs.size()) - 1, {}, whole.nodes[n].saddle});
-    rig.node_point.push_back(node_point[n]);
-    rig.chains.push_back(std::move(chain));
+class RigGraphBuilder {
+ public:
+  RigGraphBuilder(const ControlRig& rig, BoneId head_bone)
+      : rig_(rig), head_bone_(head_bone), parents_(deforming_parents(rig)) {}
+
+  RigGraph build(double merge_forks_within) {
+    add_points();
+    link_points();
+    find_head();
+    trace_chains();
+    merge_near_forks(merge_forks_within);
+    return std::move(result_);
   }
-}
+
+ private:
+  void add_points() {
+    Eigen::AlignedBox3d box;
+    for (const RigBone& bone : rig_.bones)
+      if (bone.deforms) {
+        box.extend(bone.head);
+        box.extend(bone.tail);
+      }
+    const double tolerance = kSamePoint * (box.isEmpty() ? 1 : box.diagonal().norm());
+    const auto point_at = [&](const Vec3d& position) {
+      for (const PointId p : result_.points.ids())
+        if ((result_.points[p] - position).norm() <= tolerance) return p;
+      result_.neighbours.emplace_back();
+      return result_.points.push_back(position);
+    };
+    result_.head_point.assign(rig_.bones.size(), PointId::kNone);
+    result_.tail_point.assign(rig_.bones.size(), PointId::kNone);
+    result_.is_face_bone = face_bones(rig_, parents_, head_bone_);
+    for (const BoneId b : bone_ids(rig_))
+      if (bone_at(rig_, b).deforms && !result_.is_face_bone[b]) {
+        result_.head_point[b] = point_at(bone_at(rig_, b).head);
+        result_.tail_point[b] = point_at(bone_at(rig_, b).tail);
+      }
+  }
+
+  /// A tree: a link between points that are connected already is left out.
+  void link_points() {
+    DisjointSets components(result_.points.size());
+    const auto component = [&](PointId p) { return components.find(static_cast<std::uint32_t>(p.offset())); };
+    const auto link = [&](PointId a, PointId b) {
+      if (component(a) == component(b)) return;
+      components.join(component(a), component(b));
+      result_.neighbours[a].push_back(b);
+      result_.neighbours[b].push_back(a);
+    };
+    const std::vector<BoneId> order = bones_parents_first(rig_);
+    for (const BoneId b : order)
+      if (result_.head_point[b].valid()) link(result_.head_point[b], result_.tail_point[b]);
+    PointId root;
+    for (const BoneId b : order) {
+      const PointId head = result_.head_point[b];
+      if (!head.valid()) continue;
+      const BoneId parent = parents_[b];
+      if (parent.valid()) {
+        const RigBone& above = bone_at(rig_, parent);
+        const Vec3d& at = bone_at(rig_, b).head;
+        const bool tail_nearer = (above.tail - at).norm() <= (above.head - at).norm();
+        link(tail_nearer ? result_.tail_point[parent] : result_.head_point[parent], head);
+      } else if (!root.valid()) {
+        root = head;
+      }
+    }
+    // Components without that root: to its component's nearest point.
+    for (const PointId p : result_.points.ids()) {
+      if (!root.valid() || component(p) == component(root)) continue;
+      PointId best_from, best_to;
+      double best = std::numeric_limits<double>::infinity();
+      for (const PointId a : result_.points.ids())
+        for (const PointId b : result_.points.ids())
+          if (component(a) == component(p) && component(b) == component(root)) {
+            const double distance = (result_.points[a] - result_.points[b]).norm();
+            if (distance < best) {
+              best = distance;
+              best_from = a;
+              best_to = b;
+            }
+          }
+      link(best_to, best_from);
+    }
+  }
+
+  void find_head() {
+    result_.head = result_.head_point[head_bone_];
+    if (!parents_[head_bone_].valid() && head_likeness(bone_at(rig_, head_bone_).name) == 0) return;
+    // On from the head's tail to the end, or to where antennae branch off.
+    PointId before = result_.head;
+    result_.head = result_.tail_point[head_bone_];
+    for (std::size_t steps = 0; result_.neighbours[result_.head].size() == 2 && steps < rig_.bones.size();
+         ++steps) {
+      const std::vector<PointId>& two = result_.neighbours[result_.head];
+      const PointId next = two[0] == before ? two[1] : two[0];
+      before = result_.head;
+      result_.head = next;
+    }
+  }
+
+  /// Chains between points where the tree branches or ends.
+  void trace_chains() {
+    LimbGraph& graph = result_.graph;
+    const Vec3d& top = result_.points[result_.head];
+    graph.nodes.push_back({top, ArcId::kNone, {}, top});
+    result_.node_point.push_back(result_.head);
+    std::vector<std::pair<NodeId, PointId>> open;  // a node, and the first point of a chain that leaves it
+    for (const PointId next : result_.neighbours[result_.head]) open.push_back({LimbGraph::kHead, next});
+    for (std::size_t k = 0; k < open.size(); ++k) {
+      const auto [node, start] = open[k];
+      std::vector<PointId> chain{result_.node_point[node], start};
+      while (result_.neighbours[chain.back()].size() == 2) {
+        const std::vector<PointId>& two = result_.neighbours[chain.back()];
+        chain.push_back(two[0] == chain[chain.size() - 2] ? two[1] : two[0]);
+      }
+      const Vec3d& end = result_.points[chain.back()];
+      const NodeId to = graph.nodes.push_back({end, graph.arcs.next_id(), {}, end});
+      graph.nodes[node].child_arcs.push_back(graph.arcs.next_id());
+      graph.arcs.push_back({node, to, positions(chain), {}});
+      result_.node_point.push_back(chain.back());
+      for (const PointId next : result_.neighbours[chain.back()])
+        if (next != chain[chain.size() - 2]) open.push_back({to, next});
+      result_.chains.push_back(std::move(chain));
+    }
+  }
+
+  /// See RigGraphOptions::merge_forks_within.
+  void merge_near_forks(double share) {
+    const LimbGraph whole = result_.graph;
+    const PerArc<std::vector<PointId>> chains = result_.chains;
+    const PerNode<PointId> node_point = result_.node_point;
+    const PerNode<double> distances = distances_from_head(whole);
+    const double near = share * *std::max_element(distances.begin(), distances.end());
+    LimbGraph& graph = result_.graph;
+    graph = {};
+    graph.nodes.push_back({whole.nodes.front().position, ArcId::kNone, {}, whole.nodes.front().saddle});
+    result_.chains.clear();
+    result_.node_point = {node_point.front()};
+    // Per node of `whole`: what it became, or the node it was merged into, and the points from there to it.
+    PerNode<NodeId> merged(whole.nodes.size(), LimbGraph::kHead);
+    PerNode<std::vector<PointId>> points_from_merged(whole.nodes.size());
+    for (const NodeId n : whole.below_head()) {
+      const LimbGraph::Node& node = whole.nodes[n];
+      const NodeId from = whole.parent(n);
+      std::vector<PointId> chain = points_from_merged[from];
+      const std::vector<PointId>& own = chains[node.parent_arc];
+      chain.insert(chain.end(), own.begin() + (chain.empty() ? 0 : 1), own.end());
+      const bool between_forks = from != LimbGraph::kHead && !whole.is_leaf(n);
+      if (between_forks && distances[n] - distances[from] < near) {
+        merged[n] = merged[from];
+        points_from_merged[n] = std::move(chain);
+        continue;
+      }
+      merged[n] = graph.nodes.push_back({node.position, graph.arcs.next_id(), {}, node.saddle});
+      graph.nodes[merged[from]].child_arcs.push_back(graph.arcs.next_id());
+      graph.arcs.push_back({merged[from], merged[n], positions(chain), {}});
+      result_.node_point.push_back(node_point[n]);
+      result_.chains.push_back(std::move(chain));
+    }
+  }
+
+  /// Of a chain's points but the first.
+  std::vector<Vec3d> positions(const std::vector<PointId>& chain) const {
+    std::vector<Vec3d> positions;
+    for (std::size_t k = 1; k < chain.size(); ++k) positions.push_back(result_.points[chain[k]]);
+    return positions;
+  }
+
+  const ControlRig& rig_;
+  BoneId head_bone_;
+  PerBone<BoneId> parents_;
+  RigGraph result_;
+};
 
 }  // namespace
 
-int find_head_bone(const ControlRig& rig, const std::string& bone) {
-  if (!bone.empty()) {
-    const int found = rig.find(bone);
-    if (found < 0) throw Error(fmt::format("rig '{}': has no bone '{}'", rig.name, bone));
-    if (!rig.bones[u(found)].deforms)
+BoneId find_head_bone(const ControlRig& rig, const std::string& name) {
+  if (!name.empty()) {
+    const BoneId found = find_bone(rig, name);
+    if (!found.valid()) throw Error(fmt::format("rig '{}': has no bone '{}'", rig.name, name));
+    if (!bone_at(rig, found).deforms)
       throw Error(
-          fmt::format("rig '{}': bone '{}' is a controller; name one that moves skin", rig.name, bone));
+          fmt::format("rig '{}': bone '{}' is a controller; name one that moves skin", rig.name, name));
     return found;
   }
-  const std::vector<int> parents = deform_parents(rig);
-  int best = -1, best_likeness = 0;
-  for (std::size_t b = 0; b < rig.bones.size(); ++b) {
-    if (!rig.bones[b].deforms || parse_side(rig.bones[b].name).side != Side::none) continue;
-    const int likeness = head_likeness(rig.bones[b].name);
+  const PerBone<BoneId> parents = deforming_parents(rig);
+  BoneId best;
+  int best_likeness = 0;
+  for (const BoneId b : bone_ids(rig)) {
+    const RigBone& bone = bone_at(rig, b);
+    if (!bone.deforms || parse_side(bone.name).side != Side::none) continue;
+    const int likeness = head_likeness(bone.name);
     if (likeness > best_likeness) {
       best_likeness = likeness;
-      best = static_cast<int>(b);
+      best = b;
     }
   }
-  if (best >= 0) return best;
-  // Rigify's heads are the last of the spine: the end of the chain of bones named spine, if it has one.
-  int last_of_spine = -1;
-  for (std::size_t b = 0; b < rig.bones.size(); ++b)
-    if (rig.bones[b].deforms && lower_case(rig.bones[b].name).find("spine") != std::string::npos) {
-      const bool goes_on = std::any_of(rig.bones.begin(), rig.bones.end(), [&](const RigBone& child) {
-        const auto c = static_cast<std::size_t>(&child - rig.bones.data());
-        return child.deforms && parents[c] == static_cast<int>(b) &&
-               lower_case(child.name).find("spine") != std::string::npos;
-      });
-      if (!goes_on) last_of_spine = static_cast<int>(b);
+  if (best.valid()) return best;
+  // Rigify's head is the end of the chain of bones named spine.
+  BoneId last_of_spine;
+  for (const BoneId b : bone_ids(rig))
+    if (is_spine(bone_at(rig, b))) {
+      bool continues = false;
+      for (const BoneId child : bone_ids(rig))
+        continues |= parents[child] == b && is_spine(bone_at(rig, child));
+      if (!continues) last_of_spine = b;
     }
-  if (last_of_spine >= 0 && rig.bones[u(last_of_spine)].tail.y() > rig.bones[u(last_of_spine)].head.y())
+  if (last_of_spine.valid() && bone_at(rig, last_of_spine).tail.y() > bone_at(rig, last_of_spine).head.y())
     return last_of_spine;
-  for (const int b : parents_first(rig))
-    if (rig.bones[u(b)].deforms && parents[u(b)] < 0) return b;
+  for (const BoneId b : bones_parents_first(rig))
+    if (bone_at(rig, b).deforms && !parents[b].valid()) return b;
   throw Error(fmt::format("rig '{}': no bone moves skin; mark some as deforming", rig.name));
 }
 
-RigGraph rig_graph(const ControlRig& rig, int head_bone, double near_forks) {
-  RigGraph result;
-  const std::size_t count = rig.bones.size();
-  const std::vector<int> parents = deform_parents(rig);
-  Eigen::AlignedBox3d box;
-  for (const RigBone& bone : rig.bones)
-    if (bone.deforms) {
-      box.extend(bone.head);
-      box.extend(bone.tail);
-    }
-  const double same = kSamePlace * (box.isEmpty() ? 1 : box.diagonal().norm());
-  result.head_point.assign(count, -1);
-  result.tail_point.assign(count, -1);
-  const auto point_at = [&](const Vec3d& p) {
-    for (std::size_t k = 0; k < result.points.size(); ++k)
-      if ((result.points[k] - p).norm() <= same) return static_cast<int>(k);
-    result.points.push_back(p);
-    result.neighbours.emplace_back();
-    return static_cast<int>(result.points.size() - 1);
-  };
-  result.face = bones_of_face(rig, parents, head_bone);
-  for (std::size_t b = 0; b < count; ++b)
-    if (rig.bones[b].deforms && !result.face[b]) {
-      result.head_point[b] = point_at(rig.bones[b].head);
-      result.tail_point[b] = point_at(rig.bones[b].tail);
-    }
-  // A tree: a link between points that hang together already is left out.
-  std::vector<int> root(result.points.size());
-  for (std::size_t k = 0; k < root.size(); ++k) root[k] = static_cast<int>(k);
-  const auto find = [&](int k) {
-    while (root[u(k)] != k) k = root[u(k)] = root[u(root[u(k)])];
-    return k;
-  };
-  const auto link = [&](int a, int b) {
-    if (find(a) == find(b)) return;
-    root[u(find(b))] = find(a);
-    result.neighbours[u(a)].push_back(b);
-    result.neighbours[u(b)].push_back(a);
-  };
-  const std::vector<int> order = parents_first(rig);
-  for (const int b : order)
-    if (result.head_point[u(b)] >= 0) link(result.head_point[u(b)], result.tail_point[u(b)]);
-  int first_root = -1;
-  for (const int b : order) {
-    const int head = result.head_point[u(b)];
-    if (head < 0) continue;
-    const int parent = parents[u(b)];
-    if (parent >= 0) {
-      const RigBone& above = rig.bones[u(parent)];
-      const Vec3d& at = rig.bones[u(b)].head;
-      const bool tail_nearer = (above.tail - at).norm() <= (above.head - at).norm();
-      link(tail_nearer ? result.tail_point[u(parent)] : result.head_point[u(parent)], head);
-    } else if (first_root < 0) {
-      first_root = head;
-    }
-  }
-  // Pieces that hang on no other: to the nearest point of the first.
-  for (std::size_t k = 0; k < result.points.size(); ++k) {
-    if (first_root < 0 || find(static_cast<int>(k)) == find(first_root)) continue;
-    int best_from = -1, best_to = -1;
-    double best = std::numeric_limits<double>::infinity();
-    for (std::size_t a = 0; a < result.points.size(); ++a)
-      for (std::size_t b = 0; b < result.points.size(); ++b)
-        if (find(static_cast<int>(a)) == find(static_cast<int>(k)) &&
-            find(static_cast<int>(b)) == find(first_root)) {
-          const double distance = (result.points[a] - result.points[b]).norm();
-          if (distance < best) {
-            best = distance;
-            best_from = static_cast<int>(a);
-            best_to = static_cast<int>(b);
-          }
-        }
-    link(best_to, best_from);
-  }
-  result.head = result.head_point[u(head_bone)];
-  if (parents[u(head_bone)] >= 0 || head_likeness(rig.bones[u(head_bone)].name) > 0) {
-    // On from the head's tail to the end, or to where antennae part.
-    int before = result.head;
-    result.head = result.tail_point[u(head_bone)];
-    for (std::size_t steps = 0; result.neighbours[u(result.head)].size() == 2 && steps < count; ++steps) {
-      const std::vector<int>& two = result.neighbours[u(result.head)];
-      const int next = two[0] == before ? two[1] : two[0];
-      before = result.head;
-      result.head = next;
-    }
-  }
-
-  // Chains between points where the tree parts or ends.
-  LimbGraph& graph = result.graph;
-  graph.nodes.push_back({result.points[u(result.head)], -1, {}, result.points[u(result.head)]});
-  result.node_point.push_back(result.head);
-  std::vector<std::pair<int, int>> open;  // node, next point
-  for (const int next : result.neighbours[u(result.head)]) open.push_back({0, next});
-  for (std::size_t k = 0; k < open.size(); ++k) {
-    const auto [node, start] = open[k];
-    std::vector<int> chain{result.node_point[u(node)], start};
-    while (result.neighbours[u(chain.back())].size() == 2) {
-      const std::vector<int>& two = result.neighbours[u(chain.back())];
-      chain.push_back(two[0] == chain[chain.size() - 2] ? two[1] : two[0]);
-    }
-    const int arc = static_cast<int>(graph.arcs.size()), to = static_cast<int>(graph.nodes.size());
-    const Vec3d& end = result.points[u(chain.back())];
-    graph.nodes.push_back({end, arc, {}, end});
-    graph.nodes[u(node)].arcs.push_back(arc);
-    LimbGraph::Arc& added = graph.arcs.emplace_back();
-    added.from = node;
-    added.to = to;
-    for (std::size_t p = 1; p < chain.size(); ++p) added.points.push_back(result.points[u(chain[p])]);
-    result.node_point.push_back(chain.back());
-    for (const int next : result.neighbours[u(chain.back())])
-      if (next != chain[chain.size() - 2]) open.push_back({to, next});
-    result.chains.push_back(std::move(chain));
-  }
-  merge_near_forks(result, near_forks);
-  return result;
+RigGraph rig_graph(const ControlRig& rig, BoneId head_bone, const RigGraphOptions& options) {
+  return RigGraphBuilder(rig, head_bone).build(options.merge_forks_within);
 }
 
 }  // namespace sinew

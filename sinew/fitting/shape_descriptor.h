@@ -10,10 +10,9 @@ namespace sinew {
 /// and five grandchildren (Poirier 2009, §3.1.2.4, figure 3.7). An arc's is that of its lower node.
 using ShapeDescriptor = std::vector<int>;
 
-/// Per node.
-std::vector<ShapeDescriptor> shape_descriptors(const LimbGraph& graph);
+PerNode<ShapeDescriptor> shape_descriptors(const LimbGraph& graph);
 
-/// The first two numbers, what matching compares (§3.1.3.1): {1, children}, or {1} for a leaf.
-ShapeDescriptor local_shape(const LimbGraph& graph, int node);
+/// The first two numbers, which is what matching compares (§3.1.3.1): {1, children}, or {1} for a leaf.
+ShapeDescriptor local_shape(const LimbGraph& graph, NodeId node);
 
 }  // namespace sinew

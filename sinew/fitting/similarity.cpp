@@ -9,6 +9,10 @@ namespace sinew {
 
 namespace {
 
+/// How much the default rotation counts, as a share of the points' covariance: it decides where that is
+/// singular and hardly counts elsewhere. By hand.
+constexpr double kDefaultWeight = 1e-3;
+
 Vec3d mean(std::span<const Vec3d> points) {
   Vec3d sum = Vec3d::Zero();
   for (const Vec3d& point : points) sum += point;
@@ -17,8 +21,8 @@ Vec3d mean(std::span<const Vec3d> points) {
 
 }  // namespace
 
-Similarity best_similarity(std::span<const Vec3d> from, std::span<const Vec3d> to, const Mat3d& usual,
-                           double usual_scale) {
+Similarity best_similarity(std::span<const Vec3d> from, std::span<const Vec3d> to,
+                           const Mat3d& default_rotation, double default_scale) {
   assert(from.size() == to.size());
   const Vec3d from_mean = mean(from), to_mean = mean(to);
   Mat3d covariance = Mat3d::Zero();
@@ -28,35 +32,35 @@ Similarity best_similarity(std::span<const Vec3d> from, std::span<const Vec3d> t
     from_spread += (from[k] - from_mean).squaredNorm();
     to_spread += (to[k] - to_mean).squaredNorm();
   }
-  Similarity result{usual_scale, usual, Vec3d::Zero()};
+  Similarity result{default_scale, default_rotation, Vec3d::Zero()};
   if (from_spread > 0 && to_spread > 0) {
-    // A little of the usual turn, which rules where the points do not.
-    covariance += 1e-3 * std::sqrt(from_spread * to_spread) * usual;
+    // A little of the default rotation, which rules where the points do not.
+    covariance += kDefaultWeight * std::sqrt(from_spread * to_spread) * default_rotation;
     const Eigen::JacobiSVD<Mat3d> svd(covariance, Eigen::ComputeFullU | Eigen::ComputeFullV);
     Mat3d sign = Mat3d::Identity();
     if ((svd.matrixU() * svd.matrixV().transpose()).determinant() < 0) sign(2, 2) = -1;
-    result.turn = svd.matrixU() * sign * svd.matrixV().transpose();
+    result.rotation = svd.matrixU() * sign * svd.matrixV().transpose();
     double matched = 0;
     for (std::size_t k = 0; k < from.size(); ++k)
-      matched += (to[k] - to_mean).dot(result.turn * (from[k] - from_mean));
+      matched += (to[k] - to_mean).dot(result.rotation * (from[k] - from_mean));
     if (matched > 0) result.scale = matched / from_spread;
   }
-  result.shift = to_mean - result.scale * (result.turn * from_mean);
+  result.translation = to_mean - result.scale * (result.rotation * from_mean);
   return result;
 }
 
-Vec3d carried(std::span<const Vec3d> from, std::span<const Vec3d> to, const Vec3d& p, const Mat3d& usual,
-              double usual_scale) {
-  const Similarity similarity = best_similarity(from, to, usual, usual_scale);
-  Vec3d over = Vec3d::Zero();
+Vec3d warped(std::span<const Vec3d> from, std::span<const Vec3d> to, const Vec3d& p,
+             const Mat3d& default_rotation, double default_scale) {
+  const Similarity similarity = best_similarity(from, to, default_rotation, default_scale);
+  Vec3d residual = Vec3d::Zero();
   double total = 0;
   for (std::size_t k = 0; k < from.size(); ++k) {
-    const double distance = (from[k] - p).squaredNorm();
-    if (distance < 1e-20) return to[k];
-    over += (to[k] - similarity(from[k])) / distance;
-    total += 1 / distance;
+    const double squared_distance = (from[k] - p).squaredNorm();
+    if (squared_distance < 1e-20) return to[k];
+    residual += (to[k] - similarity(from[k])) / squared_distance;
+    total += 1 / squared_distance;
   }
-  return similarity(p) + (total > 0 ? Vec3d(over / total) : over);
+  return similarity(p) + (total > 0 ? Vec3d(residual / total) : residual);
 }
 
 }  // namespace sinew

@@ -6,24 +6,24 @@
 
 namespace sinew {
 
-/// Uniform scale, turn and shift: x ↦ scale · turn · x + shift.
+/// Uniform scale, rotation and translation: x ↦ scale · rotation · x + translation.
 struct Similarity {
   double scale = 1;
-  Mat3d turn = Mat3d::Identity();
-  Vec3d shift = Vec3d::Zero();
+  Mat3d rotation = Mat3d::Identity();
+  Vec3d translation = Vec3d::Zero();
 
-  Vec3d operator()(const Vec3d& x) const { return scale * (turn * x) + shift; }
+  Vec3d operator()(const Vec3d& x) const { return scale * (rotation * x) + translation; }
 };
 
 /// The similarity that takes `from` to `to` best, by least squares (Umeyama 1991), never a mirror image.
-/// `usual` and `usual_scale` decide what the points leave open: a single point tells neither turn nor scale,
-/// two or such on a line not the turn about it. Both spans have the same size.
-Similarity best_similarity(std::span<const Vec3d> from, std::span<const Vec3d> to, const Mat3d& usual,
-                           double usual_scale);
+/// `default_rotation` and `default_scale` decide what the points leave open: a single point tells neither
+/// rotation nor scale, two or such on a line not the rotation about it. Both spans have the same size.
+Similarity best_similarity(std::span<const Vec3d> from, std::span<const Vec3d> to,
+                           const Mat3d& default_rotation, double default_scale);
 
-/// Where `p` goes when `from` goes to `to`: by the best similarity, and by what that leaves over at the
-/// points, each counting by its inverse squared distance. Meets `to` exactly at `from`.
-Vec3d carried(std::span<const Vec3d> from, std::span<const Vec3d> to, const Vec3d& p, const Mat3d& usual,
-              double usual_scale);
+/// Where `p` goes when `from` goes to `to`: by the best similarity, plus its residuals at the points,
+/// interpolated by inverse squared distance (Shepard 1968). Meets `to` exactly at `from`.
+Vec3d warped(std::span<const Vec3d> from, std::span<const Vec3d> to, const Vec3d& p,
+             const Mat3d& default_rotation, double default_scale);
 
 }  // namespace sinew

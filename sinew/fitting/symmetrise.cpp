@@ -9,20 +9,22 @@ namespace sinew {
 
 namespace {
 
-// Shares of the mesh's size: how far a point may be from its partner's image, and a vertex's image from the
-// mesh.
-constexpr double kPointOff = 0.06, kVertexOff = 0.015;
-constexpr std::size_t kSamples = 400;
-
-std::size_t u(int i) {
-  return static_cast<std::size_t>(i);
-}
+/// Distances as shares of the mesh's size. By hand, on the built-in characters: posed characters and
+/// asymmetric meshes must fail, small flaws pass.
+struct SymmetryTestParams {
+  double point_tolerance = 0.06;    ///< between a point and its partner's mirror image
+  double vertex_tolerance = 0.015;  ///< between a vertex's mirror image and the mesh
+  double min_vertices = 0.95;       ///< share of the sampled vertices within that tolerance
+  std::size_t samples = 400;        ///< vertices
+  double axis_cosine = 0.9995;      ///< a normal this near to an axis (1.8°) …
+  double origin_tolerance = 0.005;  ///< … of a plane this near to the origin is that axis's plane
+};
+constexpr SymmetryTestParams kSymmetryTest;
 
 }  // namespace
 
 std::optional<MirrorPlane> make_symmetric(const MeshView& mesh, const SurfaceQuery& surface,
-                                          std::span<const SymmetricPoints> pairs,
-                                          std::vector<Vec3d>& points) {
+                                          std::span<const SymmetricPoints> pairs, PerPoint<Vec3d>& points) {
   const double size = mesh_size(mesh);
   MirrorPlane plane;
   plane.normal.setZero();
@@ -30,10 +32,10 @@ std::optional<MirrorPlane> make_symmetric(const MeshView& mesh, const SurfaceQue
   double count = 0;
   for (const SymmetricPoints& pair : pairs) {
     if (pair.left == pair.right) continue;
-    Vec3d way = points[u(pair.left)] - points[u(pair.right)];
-    if (plane.normal.dot(way) < 0) way = -way;
-    plane.normal += way;
-    sum += 0.5 * (points[u(pair.left)] + points[u(pair.right)]);
+    Vec3d across = points[pair.left] - points[pair.right];
+    if (plane.normal.dot(across) < 0) across = -across;
+    plane.normal += across;
+    sum += 0.5 * (points[pair.left] + points[pair.right]);
     ++count;
   }
   if (count == 0 || !(plane.normal.norm() > 0)) return {};
@@ -41,34 +43,38 @@ std::optional<MirrorPlane> make_symmetric(const MeshView& mesh, const SurfaceQue
   plane.point = sum / count;
   // Meshes are modelled about a plane through the origin, across an axis.
   for (int axis = 0; axis < 3; ++axis)
-    if (std::abs(plane.normal[axis]) > 0.9995 && std::abs(plane.point[axis]) < 0.005 * size) {
+    if (std::abs(plane.normal[axis]) > kSymmetryTest.axis_cosine &&
+        std::abs(plane.point[axis]) < kSymmetryTest.origin_tolerance * size) {
       plane.normal = Vec3d::Unit(axis);
       plane.point[axis] = 0;
     }
   for (const SymmetricPoints& pair : pairs)
-    if ((plane.mirrored(points[u(pair.left)]) - points[u(pair.right)]).norm() > kPointOff * size) return {};
+    if ((plane.mirrored(points[pair.left]) - points[pair.right]).norm() >
+        kSymmetryTest.point_tolerance * size)
+      return {};
   std::vector<Vec3f> images;
-  const std::size_t step = std::max<std::size_t>(1, mesh.positions.size() / kSamples);
+  const std::size_t step = std::max<std::size_t>(1, mesh.positions.size() / kSymmetryTest.samples);
   for (std::size_t v = 0; v < mesh.positions.size(); v += step)
     images.push_back(plane.mirrored(mesh.positions[v].cast<double>()).cast<float>());
   std::vector<std::optional<NearestHit>> hits(images.size());
-  surface.nearest(images, hits, static_cast<float>(kVertexOff * size));
+  surface.nearest(images, hits, static_cast<float>(kSymmetryTest.vertex_tolerance * size));
   const auto on = static_cast<double>(std::count_if(
       hits.begin(), hits.end(), [](const std::optional<NearestHit>& hit) { return hit.has_value(); }));
-  if (on < 0.95 * static_cast<double>(images.size())) return {};
+  if (on < kSymmetryTest.min_vertices * static_cast<double>(images.size())) return {};
   for (const SymmetricPoints& pair : pairs) {
-    const Vec3d left = points[u(pair.left)], right = points[u(pair.right)];
-    points[u(pair.left)] = 0.5 * (left + plane.mirrored(right));
-    points[u(pair.right)] =
-        pair.left == pair.right ? points[u(pair.left)] : plane.mirrored(points[u(pair.left)]);
+    const Vec3d left = points[pair.left], right = points[pair.right];
+    points[pair.left] = 0.5 * (left + plane.mirrored(right));
+    points[pair.right] = pair.left == pair.right ? points[pair.left] : plane.mirrored(points[pair.left]);
   }
   return plane;
 }
 
-std::vector<int> partner_bones(const ControlRig& rig) {
+PerBone<BoneId> mirror_bones(const ControlRig& rig) {
   Skeleton names;
   for (const RigBone& bone : rig.bones) names.joints.push_back({bone.name, -1, {}, bone.deforms});
-  return mirror_joints(names);
+  PerBone<BoneId> result;
+  for (const int other : mirror_joints(names)) result.push_back(BoneId(other));
+  return result;
 }
 
 }  // namespace sinew

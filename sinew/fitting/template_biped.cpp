@@ -28,7 +28,7 @@ void add_biped_trunk(TemplateBuilder& rig) {
   constexpr std::array<double, 3> kThirds{1.0 / 3, 1.0 / 3, 1.0 / 3};
   rig.flexor("spine_control", "torso", {"spine", "waist", "chest"}, kThirds);
   rig.control("look_at", "root", {0, 1.64, 0.8}, {0, 1.64, 0.9}, kX);
-  rig.track("head", "look_at", 0.3, "z");
+  rig.damped_track("head", "look_at", 0.3, "z");
 }
 
 void add_arm(TemplateBuilder& rig) {
@@ -39,11 +39,11 @@ void add_arm(TemplateBuilder& rig) {
   rig.bone("clavicle.L", "chest", {0.020, 1.43, 0.024}, shoulder, hinge);
   rig.bone("upper_arm.L", "clavicle.L", shoulder, elbow, hinge);
   rig.bone("lower_arm.L", "upper_arm.L", elbow, wrist, hinge);
-  rig.limit("lower_arm.L", {-kBend, -80, 0}, {145, 80, 0});
+  rig.limit_rotation("lower_arm.L", {-kBend, -80, 0}, {145, 80, 0});
   add_template_hand(rig, "lower_arm.L", wrist, {kX, kZ, -kY}, ".L");
 
   rig.control_on("hand_ik.L", "root", "wrist.L");
-  rig.reach("lower_arm.L", "hand_ik.L", "elbow_pole.L", "root", 0.4);
+  rig.ik("lower_arm.L", "hand_ik.L", "elbow_pole.L", "root", 0.4);
   rig.copy_rotation("wrist.L", "hand_ik.L", 1, false);
 }
 
@@ -54,7 +54,7 @@ void add_biped_leg(TemplateBuilder& rig) {
   const Vec3d hinge = hinge_axis(hip, knee, ankle);
   rig.bone("thigh.L", "hips", hip, knee, hinge);
   rig.bone("shin.L", "thigh.L", knee, ankle, hinge);
-  rig.limit("shin.L", {-kBend, 0, 0}, {150, 0, 0});
+  rig.limit_rotation("shin.L", {-kBend, 0, 0}, {150, 0, 0});
   // Lifting the toes closes the ankle.
   rig.bone("foot.L", "shin.L", ankle, ball, -kX);
   rig.bone("toes.L", "foot.L", ball, tip, -kX);
@@ -68,13 +68,13 @@ void add_biped_leg(TemplateBuilder& rig) {
   rig.control("toe_pivot.L", "heel_pivot.L", toe, {ball.x(), 0, ball.z()}, kX);
   rig.control("ball_pivot.L", "toe_pivot.L", ball, ankle, kX);
   rig.copy_rotation("heel_pivot.L", "foot_roll.L", 1, true);
-  rig.limit("heel_pivot.L", {-45, 0, 0}, {0, 0, 0});
+  rig.limit_rotation("heel_pivot.L", {-45, 0, 0}, {0, 0, 0});
   rig.copy_rotation("ball_pivot.L", "foot_roll.L", 1, true);
-  rig.limit("ball_pivot.L", {0, 0, 0}, {60, 0, 0});
+  rig.limit_rotation("ball_pivot.L", {0, 0, 0}, {60, 0, 0});
   // What the leg, the foot and the toes follow: they lie on the foot and the toes, and hang on the pivots.
   rig.control_on("ankle_ik.L", "ball_pivot.L", "foot.L");
   rig.control_on("toes_follow.L", "toe_pivot.L", "toes.L");
-  rig.reach("shin.L", "ankle_ik.L", "knee_pole.L", "root", 0.5);
+  rig.ik("shin.L", "ankle_ik.L", "knee_pole.L", "root", 0.5);
   rig.copy_rotation("foot.L", "ankle_ik.L", 1, false);
   rig.copy_rotation("toes.L", "toes_follow.L", 1, false);
 }

@@ -39,18 +39,18 @@ double pole_angle(const RigBone& first, const RigBone& last, const Vec3d& pole) 
 }  // namespace
 
 Vec3d bent_joint(const Vec3d& root, const Vec3d& end, double share, double degrees, const Vec3d& pole) {
-  const Vec3d way = end - root;
-  const Vec3d sideways = (pole - pole.dot(way) / way.squaredNorm() * way).normalized();
+  const Vec3d along = end - root;
+  const Vec3d sideways = (pole - pole.dot(along) / along.squaredNorm() * along).normalized();
   // The two angles at the ends add up to the bend.
-  const double offset = std::tan(degrees * kDegree) * share * (1 - share) * way.norm();
-  return root + share * way + offset * sideways;
+  const double offset = std::tan(degrees * kDegree) * share * (1 - share) * along.norm();
+  return root + share * along + offset * sideways;
 }
 
 Vec3d hinge_axis(const Vec3d& root, const Vec3d& middle, const Vec3d& end) {
   return (middle - root).cross(end - middle).normalized();
 }
 
-std::size_t TemplateBuilder::number(std::string_view name) const {
+std::size_t TemplateBuilder::index_of(std::string_view name) const {
   const int found = rig_.find(name);
   assert(found >= 0);
   return static_cast<std::size_t>(found);
@@ -66,7 +66,7 @@ void TemplateBuilder::add(const std::string& name, std::string_view parent, cons
   bone.roll = roll;
   bone.deforms = deforms;
   if (!parent.empty()) {
-    bone.parent = static_cast<int>(number(parent));
+    bone.parent = static_cast<int>(index_of(parent));
     bone.connected = deforms && at(parent).deforms && at(parent).tail == head;
   }
   rig_.bones.push_back(std::move(bone));
@@ -87,23 +87,23 @@ void TemplateBuilder::control_on(const std::string& name, std::string_view paren
   add(name, parent, on.head, on.tail, on.roll, false);
 }
 
-void TemplateBuilder::reach(std::string_view lower, std::string_view target, const std::string& pole,
-                            std::string_view parent, double distance) {
+void TemplateBuilder::ik(std::string_view lower, std::string_view target, const std::string& pole,
+                         std::string_view parent, double distance) {
   const RigBone& hinge = at(lower);
   assert(hinge.parent >= 0);
   const RigBone& upper = rig_.bones[static_cast<std::size_t>(hinge.parent)];
-  const Vec3d way = hinge.tail - upper.head, middle = hinge.head - upper.head;
-  const Vec3d outwards = (middle - middle.dot(way) / way.squaredNorm() * way).normalized();
+  const Vec3d along = hinge.tail - upper.head, middle = hinge.head - upper.head;
+  const Vec3d outwards = (middle - middle.dot(along) / along.squaredNorm() * along).normalized();
   const Vec3d place = hinge.head + distance * outwards;
   control(pole, parent, place, place + 0.15 * distance * outwards,
           hinge_axis(upper.head, hinge.head, hinge.tail));
-  RigConstraint ik;
-  ik.kind = ConstraintKind::ik;
-  ik.name = "IK";
-  ik.targets = {{std::string(target)}};
-  ik.pole = pole;
-  ik.chain_length = 2;
-  rig_.bones[number(lower)].constraints.push_back(std::move(ik));
+  RigConstraint constraint;
+  constraint.kind = ConstraintKind::ik;
+  constraint.name = "IK";
+  constraint.targets = {{std::string(target)}};
+  constraint.pole = pole;
+  constraint.chain_length = 2;
+  rig_.bones[index_of(lower)].constraints.push_back(std::move(constraint));
 }
 
 void TemplateBuilder::copy_rotation(std::string_view bone, std::string_view target, double influence,
@@ -114,21 +114,21 @@ void TemplateBuilder::copy_rotation(std::string_view bone, std::string_view targ
   copy.targets = {{std::string(target)}};
   copy.influence = influence;
   copy.extras = local ? R"({"space":"local"})" : R"({"space":"world"})";
-  rig_.bones[number(bone)].constraints.push_back(std::move(copy));
+  rig_.bones[index_of(bone)].constraints.push_back(std::move(copy));
 }
 
-void TemplateBuilder::track(std::string_view bone, std::string_view target, double influence,
-                            std::string_view axis) {
+void TemplateBuilder::damped_track(std::string_view bone, std::string_view target, double influence,
+                                   std::string_view axis) {
   RigConstraint track;
   track.kind = ConstraintKind::damped_track;
   track.name = "Damped Track";
   track.targets = {{std::string(target)}};
   track.influence = influence;
   track.extras = fmt::format(R"({{"track_axis":"{}"}})", axis);
-  rig_.bones[number(bone)].constraints.push_back(std::move(track));
+  rig_.bones[index_of(bone)].constraints.push_back(std::move(track));
 }
 
-void TemplateBuilder::limit(std::string_view bone, const Vec3d& least, const Vec3d& most) {
+void TemplateBuilder::limit_rotation(std::string_view bone, const Vec3d& least, const Vec3d& most) {
   RigConstraint limit;
   limit.kind = ConstraintKind::limit_rotation;
   limit.name = "Limit Rotation";
@@ -136,7 +136,7 @@ void TemplateBuilder::limit(std::string_view bone, const Vec3d& least, const Vec
   limit.extras =
       fmt::format(R"({{"space":"local","min":[{:.4f},{:.4f},{:.4f}],"max":[{:.4f},{:.4f},{:.4f}]}})", a.x(),
                   a.y(), a.z(), b.x(), b.y(), b.z());
-  rig_.bones[number(bone)].constraints.push_back(std::move(limit));
+  rig_.bones[index_of(bone)].constraints.push_back(std::move(limit));
 }
 
 void TemplateBuilder::flexor(const std::string& name, std::string_view parent,

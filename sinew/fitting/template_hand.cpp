@@ -69,11 +69,11 @@ void add_template_hand(TemplateBuilder& rig, const std::string& parent, const Ve
   }
 
   // The thumb lies before the palm and closes towards the other fingers.
-  const auto way = [&](double along, double thumb, double palm) {
+  const auto direction = [&](double along, double thumb, double palm) {
     return Vec3d((along * frame.along + thumb * frame.thumb + palm * frame.palm).normalized());
   };
-  const Vec3d out = way(0.70, 0.68, 0.24);
-  const Vec3d flex = out.cross(way(0.1, -0.62, 0.78)).normalized();
+  const Vec3d out = direction(0.70, 0.68, 0.24);
+  const Vec3d flex = out.cross(direction(0.1, -0.62, 0.78)).normalized();
   constexpr std::array<double, 3> kLengths{0.044, 0.032, 0.026};
   constexpr std::array<double, 3> kBends{0, 6, 6};
   Vec3d head = at(0.024, 0.027, 0.008);

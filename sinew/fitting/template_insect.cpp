@@ -30,10 +30,10 @@ void add_insect_leg(TemplateBuilder& rig, const Leg& leg) {
   rig.bone(name + "_coxa.L", "thorax", leg.root, leg.hip, -kY);
   rig.bone(name + "_femur.L", name + "_coxa.L", leg.hip, knee, hinge);
   rig.bone(name + "_tibia.L", name + "_femur.L", knee, heel, hinge);
-  rig.limit(name + "_tibia.L", {-85, 0, 0}, {45, 0, 0});
+  rig.limit_rotation(name + "_tibia.L", {-85, 0, 0}, {45, 0, 0});
   rig.bone(name + "_tarsus.L", name + "_tibia.L", heel, tip, hinge);
   rig.control_on(name + "_foot_ik.L", "root", name + "_tarsus.L");
-  rig.reach(name + "_tibia.L", name + "_foot_ik.L", name + "_knee_pole.L", "root", 0.06);
+  rig.ik(name + "_tibia.L", name + "_foot_ik.L", name + "_knee_pole.L", "root", 0.06);
   rig.copy_rotation(name + "_tarsus.L", name + "_foot_ik.L", 1, false);
 }
 

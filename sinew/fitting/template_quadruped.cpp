@@ -45,7 +45,7 @@ void add_quadruped_trunk(TemplateBuilder& rig) {
   for (int k = 1; k <= 8; ++k) tail.push_back("tail_" + std::to_string(k));
   rig.flexor("tail_control", "hips", tail, std::vector<double>(tail.size(), 0.5));
   rig.control("look_at", "root", {0, 0.288, 0.50}, {0, 0.288, 0.54}, kX);
-  rig.track("head", "look_at", 0.3, "y");
+  rig.damped_track("head", "look_at", 0.3, "y");
 }
 
 /// The paw stands on its toes: `paw` is turned about their root, and carries `heel` (the carpus or the hock),
@@ -54,7 +54,7 @@ void add_paw(TemplateBuilder& rig, const std::string& paw, const std::string& he
              const std::string& metapodium, const std::string& toes, const std::string& pole) {
   rig.control_on(paw, "root", toes);
   rig.control_on(heel, paw, metapodium);
-  rig.reach(lower, heel, pole, "root", 0.12);
+  rig.ik(lower, heel, pole, "root", 0.12);
   rig.copy_rotation(metapodium, heel, 1, false);
   rig.copy_rotation(toes, paw, 1, false);
 }
@@ -67,7 +67,7 @@ void add_legs(TemplateBuilder& rig) {
   rig.bone("scapula.L", "chest", blade, shoulder, -kX);
   rig.bone("upper_arm.L", "scapula.L", shoulder, elbow, elbow_axis);
   rig.bone("lower_arm.L", "upper_arm.L", elbow, carpus, elbow_axis);
-  rig.limit("lower_arm.L", {-35, 0, 0}, {100, 0, 0});
+  rig.limit_rotation("lower_arm.L", {-35, 0, 0}, {100, 0, 0});
   rig.bone("paw.L", "lower_arm.L", carpus, knuckle, kX);
   rig.bone("toes.L", "paw.L", knuckle, toe, kX);
   add_paw(rig, "fore_paw_ik.L", "carpus_ik.L", "lower_arm.L", "paw.L", "toes.L", "elbow_pole.L");
@@ -77,7 +77,7 @@ void add_legs(TemplateBuilder& rig) {
   const Vec3d knee_axis = hinge_axis(hip, knee, hock);
   rig.bone("thigh.L", "hips", hip, knee, knee_axis);
   rig.bone("shin.L", "thigh.L", knee, hock, knee_axis);
-  rig.limit("shin.L", {-60, 0, 0}, {75, 0, 0});
+  rig.limit_rotation("shin.L", {-60, 0, 0}, {75, 0, 0});
   rig.bone("metatarsus.L", "shin.L", hock, ball, hinge_axis(knee, hock, ball));
   rig.bone("foot.L", "metatarsus.L", ball, tip, kX);
   add_paw(rig, "hind_paw_ik.L", "hock_ik.L", "shin.L", "metatarsus.L", "foot.L", "knee_pole.L");

@@ -12,9 +12,9 @@ namespace sinew {
 namespace {
 
 constexpr int kSteps = 16;             // of a way out
-constexpr int kHalvings = 8;           // of a step that may be too long
+constexpr int kWayHalvings = 8;           // of a step that may be too long
 constexpr float kArrived = 0.001f;     // a step so short, in own support radii, is the last
-constexpr float kLongestStep = 0.25f;  // of them, in the other's support radii
+constexpr float kLongestWayStep = 0.25f;  // of them, in the other's support radii
 // How far bones stay above other skin, in their own support radii: flesh between is pressed, but not to
 // nothing.
 constexpr float kClearance = 0.5f;
@@ -31,10 +31,10 @@ constexpr float kHeavier = 0.7f;
 constexpr float kLighter = 1.4f;
 // Support radii of the other over its edges: up to which its field means nothing to the mesh, and from which
 // on it is trusted.
-constexpr float kTooCoarse = 1;
+constexpr float kTooCoarseWay = 1;
 constexpr float kTrusted = 2.5f;
 constexpr float kNoSlope = 1e-6f;
-constexpr float kNoLength = 1e-9f;
+constexpr float kNoWayLength = 1e-9f;
 
 }  // namespace
 
@@ -44,7 +44,7 @@ BoneLiftScratch::Meeting BoneLift::meeting(std::size_t field, std::size_t other,
   const float coarse = smooth_step(kFineEdges, kCoarseEdges, s.scale[other] * chains_.edge[other] / own);
   const float clearance = std::max(kClearance, kCoarseClearance * coarse);
   return {static_cast<std::uint16_t>(field), static_cast<std::uint16_t>(other),
-          std::max(compact_support(clearance * own, radius), kLeastGoal), kLongestStep * radius,
+          std::max(compact_support(clearance * own, radius), kLeastGoal), kLongestWayStep * radius,
           kArrived * own};
 }
 
@@ -53,14 +53,14 @@ BoneLift::Excess BoneLift::excess(const BoneLiftScratch::Meeting& meeting, const
   const FieldSample here = s.posed[meeting.other].sample(at);
   if (!(here.value > meeting.goal)) return {};
   const float slope = here.gradient.norm();
-  if (!(slope * meeting.longest > kLongestStep * kNoSlope)) return {};
+  if (!(slope * meeting.longest > kLongestWayStep * kNoSlope)) return {};
   return {here.value - meeting.goal, slope, here.gradient};
 }
 
 float BoneLift::share_of(std::size_t mover, std::size_t other, const BoneLiftScratch& s) const {
   const float lighter = smooth_step(kHeavier, kLighter, chains_.size[other] / chains_.size[mover]);
   const float edge = chains_.edge[other];
-  return lighter * smooth_step(kTooCoarse * edge, kTrusted * edge, radius_of(other, s) / s.scale[other]);
+  return lighter * smooth_step(kTooCoarseWay * edge, kTrusted * edge, radius_of(other, s) / s.scale[other]);
 }
 
 Vec3f BoneLift::way_out(std::size_t mover, std::size_t sample, const Hinge& hinge,
@@ -119,7 +119,7 @@ float BoneLift::way_along(const Vec3f& direction, float longest, const BoneLiftS
           all_out = false;
         }
         // The last step led out of it, perhaps too far.
-        for (int half = 0; half < kHalvings && way - before > meeting.arrived; ++half) {
+        for (int half = 0; half < kWayHalvings && way - before > meeting.arrived; ++half) {
           const float middle = (before + way) / 2;
           const bool in = excess(meeting, place(sample, s) + middle * direction, s).value > 0;
           (in ? before : way) = middle;
@@ -153,7 +153,7 @@ Vec3f BoneLift::way_as_one(std::size_t group, const Mat3d& frame, BoneLiftScratc
       for (int z = -1; z <= 1; ++z) {
         if (x == 0 && y == 0 && z == 0) continue;
         const Vec3f direction = (frame * Vec3d(x, y, z)).normalized().cast<float>();
-        if (!(direction.norm() > kNoLength)) continue;
+        if (!(direction.norm() > kNoWayLength)) continue;
         for (BoneLiftScratch::Meeting& meeting : s.meetings) find_passage(meeting, direction, s);
         const float way = way_along(direction, length, s);
         if (!(way < length)) continue;

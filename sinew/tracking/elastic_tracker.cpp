@@ -23,11 +23,11 @@ constexpr float kPull = 2;              // how much faster than its surroundings
 // when it goes to and fro.
 constexpr float kFree = 0.12f;       // outside of folds
 constexpr float kRemembered = 0.9f;  // of having been in one, after a step
-constexpr float kNearFold = 0.05f;   // share of smoothing from which on a vertex counts as in a fold
+constexpr float kElasticNearFold = 0.05f;   // share of smoothing from which on a vertex counts as in a fold
 constexpr float kLeastCreep = 2e-4f;
 constexpr float kMostCreep = 0.02f;
 constexpr float kFaster = 1.5f;
-constexpr float kStraight = 0.7f;  // cosine
+constexpr float kStraightJoint = 0.7f;  // cosine
 constexpr float kSlower = 0.5f;
 constexpr float kFarthest = 4;  // from where its bone carries it, in support radii; then it begins anew
 constexpr double kWild = 4;  // by which sizes may change in a step, and joints come apart, in support radii
@@ -232,7 +232,7 @@ class ElasticTracker::Step {
   /// Remembers how far vertices are in a fold, or near one.
   void note_folds(std::size_t b) const {
     for (std::size_t i = b * SkinTracker::kBlock; i < end_of(b); ++i)
-      s_.folded[i] = std::max(std::min(s_.tracking.beta[i] / kNearFold, 1.0f), kRemembered * s_.folded[i]);
+      s_.folded[i] = std::max(std::min(s_.tracking.beta[i] / kElasticNearFold, 1.0f), kRemembered * s_.folded[i]);
   }
 
   /// Remembers where the vertices are; says whether they have come to rest. Skin moves not much faster than
@@ -249,7 +249,7 @@ class ElasticTracker::Step {
       const float along = move.dot(s_.drift[i]);
       const float lengths = std::max(move.squaredNorm(), s_.drift[i].squaredNorm());
       if (lengths > 0) move *= 1 - 0.5f * std::max(0.0f, -along / lengths);
-      const float bound = kStraight * move.norm() * s_.drift[i].norm();
+      const float bound = kStraightJoint * move.norm() * s_.drift[i].norm();
       const float change = along < 0 ? kSlower : along > bound ? kFaster : 1.0f;
       s_.creep[i] = std::clamp(s_.creep[i] * change, kLeastCreep, kMostCreep);
       const float alone = kFree + s_.folded[i] * (s_.creep[i] - kFree);

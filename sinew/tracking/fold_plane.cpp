@@ -8,9 +8,9 @@ namespace sinew {
 namespace {
 
 constexpr float kNoPlane = 0.05f;   // |b − a|, of unit vectors along the bones, below which there is none
-constexpr float kReach = 2.2f;      // from the joint, in radii: where the plane ends, fields take over
-constexpr float kMostTurn = 0.35f;  // radians
-constexpr float kFaint = 0.3f;      // value of both fields from which on they do meet
+constexpr float kFoldReach = 2.2f;      // from the joint, in radii: where the plane ends, fields take over
+constexpr float kMostFoldTurn = 0.35f;  // radians
+constexpr float kFaintFold = 0.3f;      // value of both fields from which on they do meet
 // Lengths of `inside` from which on the plane is turned, and wholly is.
 constexpr float kOpen = 0.1f;
 constexpr float kClosed = 0.5f;
@@ -41,12 +41,12 @@ FoldPlane turned_to_contact(const FoldPlane& plane, const Vec3f& joint, float ra
   if (!(closed > kOpen)) return plane;
   const Vec3f inwards = plane.inside / closed;
   const auto place = [&](float angle) {
-    return Vec3f(joint + kReach * radius * (std::cos(angle) * inwards + std::sin(angle) * plane.normal));
+    return Vec3f(joint + kFoldReach * radius * (std::cos(angle) * inwards + std::sin(angle) * plane.normal));
   };
   const auto difference = [&](float angle) {
     return value_at(child, place(angle)) - value_at(parent, place(angle));
   };
-  float low = -kMostTurn, high = kMostTurn;
+  float low = -kMostFoldTurn, high = kMostFoldTurn;
   float at_low = difference(low), at_high = difference(high);
   // Nothing jumps where an end's sign changes: the child's bone may lie before it.
   const float clear = smooth_step(0.0f, kClear, std::min(-at_low, at_high));
@@ -61,8 +61,8 @@ FoldPlane turned_to_contact(const FoldPlane& plane, const Vec3f& joint, float ra
   float angle = low - at_low * (high - low) / (at_high - at_low);
   const float met = std::min(value_at(child, place(angle)), value_at(parent, place(angle)));
   // Nothing jumps where they cease to meet, or meet too far off.
-  angle *= clear * smooth_step(kWeak, kFaint, met) * smooth_step(kOpen, kClosed, closed) *
-           (1 - smooth_step(0.5f, 1.0f, std::abs(angle) / kMostTurn));
+  angle *= clear * smooth_step(kWeak, kFaintFold, met) * smooth_step(kOpen, kClosed, closed) *
+           (1 - smooth_step(0.5f, 1.0f, std::abs(angle) / kMostFoldTurn));
   FoldPlane turned;
   turned.normal = std::cos(angle) * plane.normal - std::sin(angle) * inwards;
   turned.inside = closed * (std::cos(angle) * inwards + std::sin(angle) * plane.normal);

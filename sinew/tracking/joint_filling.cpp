@@ -22,7 +22,7 @@ namespace sinew {
 
 namespace {
 
-constexpr int kRounds = 2;
+constexpr int kFillingRounds = 2;
 // Freedom is evened out over rings of neighbours, as many as there are in half a limb radius, within these
 // bounds.
 constexpr double kFewestEvenings = 1;
@@ -32,8 +32,8 @@ constexpr double kMostEvenings = 4;
 constexpr float kFade = 0.6f;
 constexpr double kLeastShareOfSphere = 0.1;  // that a patch encloses; else the joint is not in a limb
 // Degrees that a joint turns from which on it may lose something, and all of it is restored.
-constexpr double kStill = 5;
-constexpr double kBent = 25;
+constexpr double kStillJoint = 5;
+constexpr double kBentJoint = 25;
 constexpr double kLeft = 0.001;  // of the volume that is not missed
 constexpr double kMost = 0.4;    // of a push, in limb radii
 // Cosine between a triangle's normal and where its joints carry it from which on it is pushed, and wholly is.
@@ -182,7 +182,7 @@ void JointFilling::gather(const Patch& patch, std::span<const Vec3f> positions,
 void JointFilling::start(const Patch& patch, std::span<const Affine3d> posed_from_rest,
                          std::span<const Vec3f> morphed, JointFillingScratch::Patch& s) const {
   const Affine3d &above = posed_from_rest[patch.parent], &below = posed_from_rest[patch.binding];
-  s.part = share_ * smooth_step(kStill, kBent, angle_between(above, below) / kDegrees);
+  s.part = share_ * smooth_step(kStillJoint, kBentJoint, angle_between(above, below) / kDegrees);
   s.pushed = 0;
   if (!(s.part > 0)) return;
   s.whole = patch.volume;
@@ -282,7 +282,7 @@ void JointFilling::fill(std::span<const Affine3d> posed_from_rest, std::span<con
   for (std::size_t t = 0; t < s.turns.size(); ++t) s.turns[t] = posed_from_rest[t].linear().cast<float>();
   each_patch(
       [&](const Patch& patch, JointFillingScratch::Patch& p) { start(patch, posed_from_rest, morphed, p); });
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kFillingRounds; ++round) {
     each_patch([&](const Patch& patch, JointFillingScratch::Patch& p) {
       find_pushes(patch, round == 0, positions, s.turns, room, p);
     });

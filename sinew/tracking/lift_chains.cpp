@@ -17,7 +17,7 @@ constexpr int kEnd = 1;             // the last bone of a limb and so many befor
 constexpr double kStump = 0.35;     // longest, in support radii
 constexpr float kTrunk = 1.5f;      // size of a trunk, in those of the limbs beside it
 // Bones lie side by side in the same flesh: field of one at the other, and cosine.
-constexpr float kInside = 0.5f;
+constexpr float kInsideChain = 0.5f;
 constexpr double kParallel = 0.8;
 constexpr double kShortBone = 1;  // of a palm, in support radii: up to which it hides in the flesh
 // Of a segment's length: a joint nearer to its tail is the tail.
@@ -217,7 +217,7 @@ void find_groups(const FieldSet& fields, std::span<const PosedField> rest,
     const auto inside = std::count_if(samples.begin(), samples.end(), [&](const LiftChains::Sample& s) {
       const BoneSegment& segment = field.segments[s.segment];
       const Vec3d at = segment.head + static_cast<double>(s.along) * (segment.tail - segment.head);
-      return rest[outer].usable && rest[outer].sample(at.cast<float>()).value > kInside;
+      return rest[outer].usable && rest[outer].sample(at.cast<float>()).value > kInsideChain;
     });
     return 2 * static_cast<std::size_t>(inside) >= samples.size();
   };

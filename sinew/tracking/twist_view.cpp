@@ -23,8 +23,8 @@ constexpr float kRigid = 0.05f;
 constexpr float kStretched = 0.3f;
 // Between a vertex's own field and one that it sees turned there are so many joints at most: a hand that
 // touches a thigh at rest is not seen so from there.
-constexpr int kKinJoints = 3;
-constexpr double kShortBone = 0.1;  // in support radii; then the part tells its direction
+constexpr int kTwistKinJoints = 3;
+constexpr double kShortTwistBone = 0.1;  // in support radii; then the part tells its direction
 
 struct Turn {
   Eigen::Quaternionf rotation{1, 0, 0, 0};
@@ -101,7 +101,7 @@ std::vector<Vec3f> child_bones(const FieldSet& set) {
   for (const FieldJoint& joint : set.joints) {
     Vec3d sum = Vec3d::Zero();
     for (const BoneSegment& segment : set.fields[joint.child].segments) sum += segment.tail - segment.head;
-    if (sum.norm() < kShortBone * set.fields[joint.child].radius)
+    if (sum.norm() < kShortTwistBone * set.fields[joint.child].radius)
       sum = middle_of(set.fields[joint.child]).cast<double>() - joint.place;
     bones.push_back(sum.allFinite() ? Vec3f(sum.cast<float>()) : Vec3f(Vec3f::Zero()));
   }
@@ -173,7 +173,7 @@ TwistShares find_twist_shares(const FieldSet& set, const FieldNeighbours& neighb
       bool own_added = false;
       for (const FieldNeighbour& n : neighbours[v]) {
         if (!own_added && n.field > own[v]) add(static_cast<std::size_t>(own[v]), 1), own_added = true;
-        if (away[static_cast<std::size_t>(own[v])][n.field] <= kKinJoints) add(n.field, n.nearness);
+        if (away[static_cast<std::size_t>(own[v])][n.field] <= kTwistKinJoints) add(n.field, n.nearness);
       }
       if (!own_added) add(static_cast<std::size_t>(own[v]), 1);
     }

@@ -70,7 +70,7 @@ std::vector<std::vector<Vec3f>> bake_tube(int first, int last, int threads,
 }
 
 TEST(Bake, PerformersKnowTheirMemory) {
-  if (!test::kCountsAllocations) GTEST_SKIP() << "sanitizers have their own allocator";
+  if (!test::counts_allocations()) GTEST_SKIP() << "sanitizers have their own allocator";
   test::GridTubeOptions fine;
   fine.rings = 300;
   fine.segments = 100;

@@ -12,6 +12,7 @@
 #include <sinew/character/performer.h>
 #include <sinew/character/recipe.h>
 #include <sinew/core/error.h>
+#include <sinew/fitting/rig_bones.h>
 #include <sinew/fitting/template_rigs.h>
 #include <sinew/models/models.h>
 #include <sinew/scene/merge_rig.h>
@@ -30,10 +31,6 @@ constexpr double kDegree = std::numbers::pi / 180;
 
 /// Where each joint is in truth, by name.
 using Truth = std::map<std::string, Vec3d>;
-
-std::size_t u(int i) {
-  return static_cast<std::size_t>(i);
-}
 
 BuiltModel model(const char* name, std::size_t vertices, const Proportions& proportions = {}) {
   ModelOptions options;
@@ -78,7 +75,7 @@ Errors errors(const FittedRig& fitted, const Truth& truth, double size) {
   for (std::size_t b = 0; b < fitted.rig.bones.size(); ++b) {
     const RigBone& bone = fitted.rig.bones[b];
     const auto found = truth.find(bone.name);
-    if (!bone.deforms || found == truth.end() || fitted.fate[b] == BoneFate::dropped) continue;
+    if (!bone.deforms || found == truth.end() || fitted.fate[BoneId(b)] == BoneFate::dropped) continue;
     const double error = 100 * (bone.head - found->second).norm() / size;
     result.mean += error;
     ++result.count;
@@ -112,7 +109,7 @@ bool is_mirrored(const ControlRig& rig) {
   for (const RigBone& bone : rig.bones) {
     const int other = rig.find(other_side(bone.name));
     if (other < 0 || !bone.deforms) continue;
-    const RigBone& image = rig.bones[u(other)];
+    const RigBone& image = bone_at(rig, BoneId(other));
     if ((plane.mirrored(bone.head) - image.head).norm() > 1e-6 ||
         (plane.mirrored(bone.tail) - image.tail).norm() > 1e-6 ||
         std::abs(plane.mirrored_direction(frame(bone).col(0)).dot(frame(image).col(0))) < 1 - 1e-6)
@@ -131,9 +128,10 @@ void expect_mirrored(const ControlRig& rig, const FittedRig& fitted, const Mirro
   for (std::size_t b = 0; b < rig.bones.size(); ++b) {
     const RigBone& bone = fitted.rig.bones[b];
     const int other = rig.find(other_side(bone.name));
-    if (fitted.fate[b] != BoneFate::placed || other < 0 || fitted.fate[u(other)] != BoneFate::placed)
+    if (fitted.fate[BoneId(b)] != BoneFate::placed || other < 0 ||
+        fitted.fate[BoneId(other)] != BoneFate::placed)
       continue;
-    const RigBone& image = fitted.rig.bones[u(other)];
+    const RigBone& image = bone_at(fitted.rig, BoneId(other));
     EXPECT_LT((plane.mirrored(bone.head) - image.head).norm(), 1e-6 * size) << bone.name;
     EXPECT_LT((plane.mirrored(bone.tail) - image.tail).norm(), 1e-6 * size) << bone.name;
     if (&image == &bone) continue;
@@ -163,10 +161,10 @@ void expect_same_rig(const ControlRig& rig, const FittedRig& fitted, const FitRe
       EXPECT_GT(now.length(), 0) << now.name;
     }
     if (now.deforms) {
-      EXPECT_EQ(carried.count(now.name), fitted.fate[b] == BoneFate::carried ? 1u : 0u) << now.name;
-      EXPECT_EQ(gone.count(now.name), fitted.fate[b] == BoneFate::dropped ? 1u : 0u) << now.name;
+      EXPECT_EQ(carried.count(now.name), fitted.fate[BoneId(b)] == BoneFate::carried ? 1u : 0u) << now.name;
+      EXPECT_EQ(gone.count(now.name), fitted.fate[BoneId(b)] == BoneFate::dropped ? 1u : 0u) << now.name;
     } else {
-      EXPECT_NE(fitted.fate[b], BoneFate::placed) << now.name;
+      EXPECT_NE(fitted.fate[BoneId(b)], BoneFate::placed) << now.name;
     }
     ASSERT_EQ(now.constraints.size(), before.constraints.size()) << now.name;
     for (std::size_t c = 0; c < now.constraints.size(); ++c) {
@@ -212,10 +210,11 @@ int expect_hinges_kept(const ControlRig& rig, const FittedRig& fitted, double le
   int hinges = 0;
   for (std::size_t b = 0; b < rig.bones.size(); ++b) {
     const int parent = rig.bones[b].parent;
-    if (!is_hinge(rig.bones[b].name) || parent < 0 || !rig.bones[u(parent)].deforms) continue;
-    if (fitted.fate[b] != BoneFate::placed || fitted.fate[u(parent)] != BoneFate::placed) continue;
-    const RigBone &upper = rig.bones[u(parent)], &lower = rig.bones[b];
-    const RigBone &new_upper = fitted.rig.bones[u(parent)], &new_lower = fitted.rig.bones[b];
+    if (!is_hinge(rig.bones[b].name) || parent < 0 || !bone_at(rig, BoneId(parent)).deforms) continue;
+    if (fitted.fate[BoneId(b)] != BoneFate::placed || fitted.fate[BoneId(parent)] != BoneFate::placed)
+      continue;
+    const RigBone &upper = bone_at(rig, BoneId(parent)), &lower = rig.bones[b];
+    const RigBone &new_upper = bone_at(fitted.rig, BoneId(parent)), &new_lower = fitted.rig.bones[b];
     if (std::min(bend(upper, lower), bend(new_upper, new_lower)) < least * kDegree) continue;
     // The plane has two normals: a joint may have come to bend the other way by a few degrees.
     const double turned =
@@ -261,7 +260,7 @@ TEST_F(FitRig, ControllersComeAlong) {
   const ControlRig rig = make_biped_template();
   const FittedRig fitted = fit(surface(built).view(), rig);
   const auto bone = [&](const char* name) -> const RigBone& {
-    return fitted.rig.bones[u(fitted.rig.find(name))];
+    return bone_at(fitted.rig, find_bone(fitted.rig, name));
   };
   const double size = height(surface(built).positions);
   EXPECT_LT((bone("hand_ik.L").head - bone("wrist.L").head).norm(), 1e-6 * size);
@@ -394,7 +393,7 @@ TEST_F(FitRig, PutsTheQuadrupedIntoTheCat) {
   EXPECT_EQ(dropped(fitted), 0u);
   expect_near_truth(fitted, truth_of(built.rig), longest_side(surface(built).positions), 3.5, 12);
   // Its elbows are bent by 52° in the rig and 5° in the mesh, in a plane so unlike the rig's that it counts
-  // in part only (bone_orientation.h).
+  // in part only (bone_rolls.h).
   EXPECT_GE(expect_hinges_kept(rig, fitted, 6), 2);
 }
 
@@ -443,17 +442,17 @@ TEST(FitRigSmall, PutsTheHandIntoTheHand) {
 
 /// A rig without some bones and all that hang on them; constraints that want these go, too.
 ControlRig without(const ControlRig& rig, const std::function<bool(const std::string&)>& unwanted) {
-  std::vector<char> gone(rig.bones.size(), 0);
-  for (const int b : parents_first(rig)) {
-    const int parent = rig.bones[u(b)].parent;
-    gone[u(b)] = unwanted(rig.bones[u(b)].name) || (parent >= 0 && gone[u(parent)]);
+  PerBone<char> gone(rig.bones.size(), 0);
+  for (const BoneId b : bones_parents_first(rig)) {
+    const BoneId parent = parent_of(rig, b);
+    gone[b] = unwanted(bone_at(rig, b).name) || (parent.valid() && gone[parent]);
   }
   ControlRig result = rig;
   result.bones.clear();
-  for (std::size_t b = 0; b < rig.bones.size(); ++b)
-    if (!gone[b]) result.bones.push_back(rig.bones[b]);
+  for (const BoneId b : bone_ids(rig))
+    if (!gone[b]) result.bones.push_back(bone_at(rig, b));
   for (RigBone& bone : result.bones) {
-    if (bone.parent >= 0) bone.parent = result.find(rig.bones[u(bone.parent)].name);
+    if (bone.parent >= 0) bone.parent = result.find(bone_at(rig, BoneId(bone.parent)).name);
     std::erase_if(bone.constraints, [&](const RigConstraint& constraint) {
       return (!constraint.pole.empty() && result.find(constraint.pole) < 0) ||
              std::any_of(constraint.targets.begin(), constraint.targets.end(),
@@ -504,11 +503,12 @@ TEST_F(FitRig, ARigOfOneArmFitsAnArm) {
   const int root = arm.find("upper_arm.L");
   std::set<std::string> names;
   for (std::size_t b = 0; b < arm.bones.size(); ++b)
-    for (int above = static_cast<int>(b); above >= 0; above = arm.bones[u(above)].parent)
+    for (int above = static_cast<int>(b); above >= 0; above = bone_at(arm, BoneId(above)).parent)
       if (above == root && arm.bones[b].deforms) names.insert(arm.bones[b].name);
   for (RigBone& bone : arm.bones) {
     bone.constraints.clear();
-    if (names.count(bone.name) > 0 && names.count(arm.bones[u(bone.parent)].name) == 0) bone.parent = -1;
+    if (names.count(bone.name) > 0 && names.count(bone_at(arm, BoneId(bone.parent)).name) == 0)
+      bone.parent = -1;
   }
   arm = without(arm, [&](const std::string& name) { return names.count(name) == 0; });
   ASSERT_EQ(arm.bones.size(), names.size());
@@ -539,13 +539,14 @@ std::optional<Human> read_human() {
   const std::vector<int> joints = rig_joints(scene);
   Human human{read_scene(*body), rig_from_skeleton(scene.skeleton, pose.world_from_joint, joints), {}};
   for (const int j : joints)
-    human.truth[scene.skeleton.joints[u(j)].name] = pose.world_from_joint[u(j)].translation();
-  human.rig.bones[u(human.rig.find("Root"))].deforms = false;
+    human.truth[scene.skeleton.joints[static_cast<std::size_t>(j)].name] =
+        pose.world_from_joint[static_cast<std::size_t>(j)].translation();
+  bone_at(human.rig, find_bone(human.rig, "Root")).deforms = false;
   return human;
 }
 
 bool hangs_on(const ControlRig& rig, int bone, int ancestor) {
-  while (bone >= 0 && bone != ancestor) bone = rig.bones[u(bone)].parent;
+  while (bone >= 0 && bone != ancestor) bone = bone_at(rig, BoneId(bone)).parent;
   return bone >= 0;
 }
 
@@ -556,8 +557,8 @@ ControlRig in_t_pose(ControlRig rig) {
          {std::pair{"upperarm", "lowerarm"}, std::pair{"lowerarm", "hand"}, std::pair{"hand", "middle_01"}}) {
       const int bone = rig.find(name + side), child = rig.find(next + side);
       if (bone < 0 || child < 0) throw Error("the human's arms have other names");
-      const Vec3d origin = rig.bones[u(bone)].head;
-      const Vec3d way = (rig.bones[u(child)].head - origin).normalized();
+      const Vec3d origin = bone_at(rig, BoneId(bone)).head;
+      const Vec3d way = (bone_at(rig, BoneId(child)).head - origin).normalized();
       const Quatd turn = Quatd::FromTwoVectors(way, Vec3d(way.x() > 0 ? 1 : -1, 0, 0));
       for (std::size_t b = 0; b < rig.bones.size(); ++b) {
         if (!hangs_on(rig, static_cast<int>(b), bone)) continue;
@@ -591,7 +592,7 @@ TEST_F(FitRig, PutsRigifysRigIntoAHuman) {
   const FittedRig fitted = fit(body.view(), read_rig(*file));
   std::size_t deforming = 0;
   for (std::size_t b = 0; b < fitted.fate.size(); ++b)
-    deforming += fitted.rig.bones[b].deforms && fitted.fate[b] == BoneFate::dropped;
+    deforming += fitted.rig.bones[b].deforms && fitted.fate[BoneId(b)] == BoneFate::dropped;
   EXPECT_LE(deforming, 4u);
   for (const auto& [bone, joint] : {std::pair{"DEF-thigh", "thigh"}, std::pair{"DEF-shin", "calf"},
                                     std::pair{"DEF-foot", "foot"}, std::pair{"DEF-upper_arm", "upperarm"},
@@ -601,7 +602,7 @@ TEST_F(FitRig, PutsRigifysRigIntoAHuman) {
       const auto truth = human->truth.find(std::string(joint) + l);
       ASSERT_GE(b, 0) << bone;
       ASSERT_NE(truth, human->truth.end()) << joint;
-      const double off = (fitted.rig.bones[u(b)].head - truth->second).norm();
+      const double off = (bone_at(fitted.rig, BoneId(b)).head - truth->second).norm();
       EXPECT_LT(off / height(body.positions), 0.06) << bone << left;
     }
 }

@@ -18,10 +18,6 @@
 namespace sinew {
 namespace {
 
-std::size_t u(int i) {
-  return static_cast<std::size_t>(i);
-}
-
 BuiltModel hand(std::size_t vertices, const Proportions& proportions = {}) {
   ModelOptions options;
   options.vertices = vertices;
@@ -43,7 +39,7 @@ Scene bare(const Scene& scene) {
 /// The bone or joint turns by 30° about `axis` of its own, within a second.
 Clip turning(const Scene& scene, const std::string& name, const Vec3f& axis) {
   const int joint = scene.skeleton.find(name);
-  const Quatf rest = scene.skeleton.joints[u(joint)].rest.rotation;
+  const Quatf rest = scene.skeleton.joints[static_cast<std::size_t>(joint)].rest.rotation;
   const Quatf turned = rest * Quatf(Eigen::AngleAxisf(std::numbers::pi_v<float> / 6, axis.normalized()));
   Channel channel{joint, ChannelPath::rotation, Interpolation::linear, 4, {0, 1}, {}};
   for (const Quatf& q : {rest, turned})
@@ -74,12 +70,14 @@ TEST(FitScene, ARigWithControllersKeepsThem) {
     EXPECT_EQ(fitted.rig.bones[b].name, rig.bones[b].name);
     const int joint = fitted.scene.skeleton.find(rig.bones[b].name);
     ASSERT_GE(joint, 0) << rig.bones[b].name;
-    EXPECT_EQ(fitted.scene.joint_bones[u(joint)], static_cast<int>(b));
-    EXPECT_EQ(fitted.scene.skeleton.joints[u(joint)].deforms, rig.bones[b].deforms);
+    EXPECT_EQ(fitted.scene.joint_bones[static_cast<std::size_t>(joint)], static_cast<int>(b));
+    EXPECT_EQ(fitted.scene.skeleton.joints[static_cast<std::size_t>(joint)].deforms, rig.bones[b].deforms);
     // The joint is where the bone is, with its axes.
     const RigBone& bone = fitted.rig.bones[b];
-    EXPECT_LT((world[u(joint)].translation() - bone.head).norm(), 1e-5) << bone.name;
-    EXPECT_LT((world[u(joint)].linear() - bone_frame(bone.tail - bone.head, bone.roll)).norm(), 1e-4)
+    EXPECT_LT((world[static_cast<std::size_t>(joint)].translation() - bone.head).norm(), 1e-5) << bone.name;
+    EXPECT_LT((world[static_cast<std::size_t>(joint)].linear() - bone_frame(bone.tail - bone.head, bone.roll))
+                  .norm(),
+              1e-4)
         << bone.name;
   }
 }
@@ -96,16 +94,16 @@ TEST(FitScene, APlainSkeletonGetsASkin) {
   const std::vector<Affine3d> world =
       world_of(fitted.scene.skeleton, rest_pose(fitted.scene.skeleton).joints);
   for (std::size_t k = 0; k < fitted.scene.skins[0].joints.size(); ++k) {
-    const Mat4d both = world[u(fitted.scene.skins[0].joints[k])].matrix() *
+    const Mat4d both = world[static_cast<std::size_t>(fitted.scene.skins[0].joints[k])].matrix() *
                        fitted.scene.skins[0].joint_from_mesh[k].cast<double>();
     EXPECT_LT((both - Mat4d::Identity()).norm(), 1e-4);
   }
   for (const Joint& joint : rig.skeleton.joints) {
     const int found = fitted.scene.skeleton.find(joint.name);
     ASSERT_GE(found, 0) << joint.name;
-    const int parent = fitted.scene.skeleton.joints[u(found)].parent;
-    EXPECT_EQ(parent >= 0 ? fitted.scene.skeleton.joints[u(parent)].name : "",
-              joint.parent >= 0 ? rig.skeleton.joints[u(joint.parent)].name : "");
+    const int parent = fitted.scene.skeleton.joints[static_cast<std::size_t>(found)].parent;
+    EXPECT_EQ(parent >= 0 ? fitted.scene.skeleton.joints[static_cast<std::size_t>(parent)].name : "",
+              joint.parent >= 0 ? rig.skeleton.joints[static_cast<std::size_t>(joint.parent)].name : "");
   }
   ASSERT_EQ(fitted.scene.clips.size(), rig.clips.size());
   for (std::size_t c = 0; c < rig.clips.size(); ++c) {
@@ -124,11 +122,13 @@ TEST(FitScene, ClipsTurnJointsByAsMuch) {
   const int joint = fitted.scene.skeleton.find("index_2");
   EXPECT_EQ(fitted.scene.clips[0].channels[0].target, joint);
   Pose pose = rest_pose(fitted.scene);
-  const Quatf rest = pose.joints[u(joint)].rotation;
+  const Quatf rest = pose.joints[static_cast<std::size_t>(joint)].rotation;
   sample_clip(fitted.scene.clips[0], 0, pose);
-  EXPECT_LT(rest.angularDistance(pose.joints[u(joint)].rotation), 1e-3);  // starts from its new rest
+  EXPECT_LT(rest.angularDistance(pose.joints[static_cast<std::size_t>(joint)].rotation),
+            1e-3);  // starts from its new rest
   sample_clip(fitted.scene.clips[0], 1, pose);
-  const Eigen::AngleAxisf turn(Quatf(rest.conjugate() * pose.joints[u(joint)].rotation));
+  const Eigen::AngleAxisf turn(
+      Quatf(rest.conjugate() * pose.joints[static_cast<std::size_t>(joint)].rotation));
   EXPECT_NEAR(turn.angle(), std::numbers::pi / 6, 1e-3);
   EXPECT_GT(std::abs(turn.axis().x()), 0.999f);
 }

@@ -8,6 +8,7 @@
 
 #include <sinew/models/models.h>
 
+#include "tests/support/indices.h"
 #include "tests/support/limb_graphs.h"
 #include "tests/support/shared_models.h"
 
@@ -21,7 +22,7 @@ using test::TreeNode;
 
 std::vector<int> match(const LimbGraph& rig, const LimbGraph& mesh, const Mat3d& turn = Mat3d::Identity(),
                        const MatchingOptions& options = {}) {
-  return match_graphs(rig, resolution_levels(mesh), turn, options);
+  return test::numbers(match_graphs(rig, resolution_levels(mesh), turn, options));
 }
 
 /// The T of figure 3.11: bars whose ends part into arcs of 0.8, a stem whose end parts into shorter ones of
@@ -56,7 +57,7 @@ TEST(GraphMatching, KeepsTheSmallArcsAtTheBaseAndNotTheLargerOnesAtTheTop) {
   const LimbGraph mesh = make_tree(t_shape());
   EXPECT_EQ(match(rig, mesh), (std::vector<int>{0, 1, 6, 8, 4, 9, 10}));
   for (const ResolutionLevel& level : resolution_levels(mesh))
-    EXPECT_FALSE(level.place[4] >= 0 && level.place[2] < 0);
+    EXPECT_FALSE(level.reduced[NodeId(4)].valid() && !level.reduced[NodeId(2)].valid());
 }
 
 TEST(GraphMatching, KeepsTheArcsAtTheTopAlone) {
@@ -108,8 +109,8 @@ TEST(GraphMatching, FindsTheSameWhereverTheMeshLooks) {
 LimbGraph human_with(int fingers, bool ears) {
   std::vector<TreeNode> nodes;
   const LimbGraph plain = make_human(1.3);
-  for (const LimbGraph::Node& node : plain.nodes)
-    nodes.push_back({node.arc < 0 ? -1 : plain.arc(node.arc).from, node.position});
+  for (const NodeId n : plain.nodes.ids())
+    nodes.push_back({plain.parent(n).value(), plain.nodes[n].position});
   for (const int hand : {2, 3})
     for (int k = 0; k < fingers; ++k)
       nodes.push_back({hand, nodes[static_cast<std::size_t>(hand)].position +
@@ -126,22 +127,22 @@ LimbGraph human_with(int fingers, bool ears) {
 
 TEST(GraphMatching, IgnoresEarsAndDropsTheFifthFinger) {
   // Figure 4.1.
-  const std::vector<int> image = match(human_with(5, false), human_with(4, true));
-  ASSERT_EQ(image.size(), 17u);
-  for (int n = 1; n < 7; ++n) EXPECT_EQ(image[static_cast<std::size_t>(n)], n + 1);
+  const std::vector<int> map = match(human_with(5, false), human_with(4, true));
+  ASSERT_EQ(map.size(), 17u);
+  for (int n = 1; n < 7; ++n) EXPECT_EQ(map[static_cast<std::size_t>(n)], n + 1);
   for (int k = 0; k < 5; ++k) {
-    EXPECT_EQ(image[static_cast<std::size_t>(7 + k)], k < 4 ? 8 + k : -1);
-    EXPECT_EQ(image[static_cast<std::size_t>(12 + k)], k < 4 ? 12 + k : -1);
+    EXPECT_EQ(map[static_cast<std::size_t>(7 + k)], k < 4 ? 8 + k : -1);
+    EXPECT_EQ(map[static_cast<std::size_t>(12 + k)], k < 4 ? 12 + k : -1);
   }
 }
 
 TEST(GraphMatching, AsPrintedDropsTheArmWithTheFinger) {
   MatchingOptions printed;
   printed.nearest_shape = false;
-  const std::vector<int> image = match(human_with(5, false), human_with(4, true), Mat3d::Identity(), printed);
-  EXPECT_EQ(image[2], -1);
-  for (std::size_t n = 7; n < 17; ++n) EXPECT_EQ(image[n], -1);
-  EXPECT_EQ(image[4], 5);
+  const std::vector<int> map = match(human_with(5, false), human_with(4, true), Mat3d::Identity(), printed);
+  EXPECT_EQ(map[2], -1);
+  for (std::size_t n = 7; n < 17; ++n) EXPECT_EQ(map[n], -1);
+  EXPECT_EQ(map[4], 5);
 }
 
 TEST(GraphMatching, DropsAnInsectsAntennae) {
@@ -168,10 +169,10 @@ TEST(GraphMatching, LetsChainsThatPartTogetherPassAForkThatIsMerged) {
       {{-1, {0, 10, 0}}, {0, {0, 5, 0}}, {1, {0, 4.8, 0}}, {1, {3, 0, 0}}, {2, {0, 0, 3}}, {2, {-2, 0, -2}}});
   const LimbGraph rig =
       make_tree({{-1, {0, 10, 0}}, {0, {0, 5, 0}}, {1, {3, 0, 0}}, {1, {0, 0, 2.5}}, {1, {-2, 0, -1}}});
-  std::vector<int> image = match(rig, mesh);
-  EXPECT_EQ(image[1], 1);
-  std::sort(image.begin() + 2, image.end());
-  EXPECT_EQ(image, (std::vector<int>{0, 1, 3, 4, 5}));
+  std::vector<int> map = match(rig, mesh);
+  EXPECT_EQ(map[1], 1);
+  std::sort(map.begin() + 2, map.end());
+  EXPECT_EQ(map, (std::vector<int>{0, 1, 3, 4, 5}));
 }
 
 TEST(GraphMatching, UsesNoLimbTwice) {
@@ -221,16 +222,15 @@ TEST(GraphMatching, LaysRandomTreesIntoEachOther) {
   int matched = 0;
   for (int round = 0; round < 300; ++round) {
     const LimbGraph rig = tree(12), mesh = tree(25);
-    const std::vector<int> image = match(rig, mesh);
-    std::vector<int> uses(mesh.nodes.size(), 0);
+    const NodeMap map = match_graphs(rig, resolution_levels(mesh), Mat3d::Identity());
+    PerNode<int> uses(mesh.nodes.size(), 0);
     for (const LimbGraph::Arc& arc : rig.arcs) {
-      const int from = image[static_cast<std::size_t>(arc.from)],
-                to = image[static_cast<std::size_t>(arc.to)];
-      if (to < 0) continue;
+      const NodeId from = map[arc.from], to = map[arc.to];
+      if (!to.valid()) continue;
       ++matched;
-      ASSERT_GE(from, 0);                         // nothing hangs on what is dropped
+      ASSERT_TRUE(from.valid());                  // nothing is below what is dropped
       ASSERT_FALSE(mesh.path(from, to).empty());  // and all goes down
-      EXPECT_EQ(++uses[static_cast<std::size_t>(to)], 1);
+      EXPECT_EQ(++uses[to], 1);
     }
   }
   EXPECT_GT(matched, 600);
@@ -246,12 +246,12 @@ TEST(GraphMatching, LaysAPlainHumanIntoTheMannequin) {
   for (std::uint32_t v = 0; v < mesh.positions.size(); ++v)
     if (mesh.positions[v].y() > mesh.positions[top].y()) top = v;
   const LimbGraph limbs = mesh_graph(mesh, top), rig = make_human(1.2);
-  const std::vector<int> image = match(rig, limbs);
-  for (std::size_t n = 0; n < image.size(); ++n) {
-    ASSERT_GE(image[n], 0) << n;
-    const Vec3d &is = limbs.node(image[n]).position, &was = rig.nodes[n].position;
-    EXPECT_GT(is.x() * was.x(), was.x() == 0 ? -0.01 : 0) << n;
-    EXPECT_NEAR(is.y(), was.y(), 0.3) << n;
+  const NodeMap map = match_graphs(rig, resolution_levels(limbs), Mat3d::Identity());
+  for (const NodeId n : map.ids()) {
+    ASSERT_TRUE(map[n].valid()) << n.value();
+    const Vec3d &is = limbs.nodes[map[n]].position, &was = rig.nodes[n].position;
+    EXPECT_GT(is.x() * was.x(), was.x() == 0 ? -0.01 : 0) << n.value();
+    EXPECT_NEAR(is.y(), was.y(), 0.3) << n.value();
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <sinew/fitting/polyline.h>
 
+#include "tests/support/indices.h"
 #include "tests/support/limb_graphs.h"
 #include "tests/support/meshes.h"
 #include "tests/support/solids.h"
@@ -28,32 +29,41 @@ Mesh limbs(const std::vector<std::pair<Vec3d, Vec3d>>& segments, double radius) 
 
 void expect_tree(const LimbGraph& graph) {
   ASSERT_FALSE(graph.nodes.empty());
-  EXPECT_EQ(graph.nodes[0].arc, -1);
+  EXPECT_FALSE(graph.nodes.front().parent_arc.valid());
+  EXPECT_FALSE(graph.parent(LimbGraph::kHead).valid());
   EXPECT_EQ(graph.arcs.size() + 1, graph.nodes.size());
-  for (std::size_t a = 0; a < graph.arcs.size(); ++a) {
+  for (const ArcId a : graph.arcs.ids()) {
     const LimbGraph::Arc& arc = graph.arcs[a];
     EXPECT_LT(arc.from, arc.to);
-    EXPECT_EQ(graph.node(arc.to).arc, static_cast<int>(a));
-    EXPECT_EQ(
-        std::count(graph.node(arc.from).arcs.begin(), graph.node(arc.from).arcs.end(), static_cast<int>(a)),
-        1);
+    EXPECT_EQ(graph.nodes[arc.to].parent_arc, a);
+    EXPECT_EQ(graph.parent(arc.to), arc.from);
+    const std::vector<ArcId>& siblings = graph.nodes[arc.from].child_arcs;
+    EXPECT_EQ(std::count(siblings.begin(), siblings.end(), a), 1);
     EXPECT_EQ(arc.points.size(), arc.radii.size());
-    EXPECT_EQ(arc.points.back(), graph.node(arc.to).position);
+    EXPECT_EQ(arc.points.back(), graph.nodes[arc.to].position);
   }
 }
 
 TEST(LimbGraph, MeasuresArcsAndPaths) {
   LimbGraph graph = test::make_tree({{}, {0, {0, 3, 0}}, {1, {4, 3, 0}}, {1, {0, 5, 0}}});
-  graph.arcs[1].points = {Vec3d(0, 3, 1), Vec3d(4, 3, 1), Vec3d(4, 3, 0)};
-  EXPECT_DOUBLE_EQ(graph.length(0), 3);
-  EXPECT_DOUBLE_EQ(graph.length(1), 6);
-  EXPECT_EQ(graph.path(0, 2), (std::vector<int>{1, 2}));
-  EXPECT_EQ(graph.path(1, 2), (std::vector<int>{2}));
-  EXPECT_TRUE(graph.path(2, 2).empty());
-  EXPECT_TRUE(graph.path(2, 3).empty());
-  EXPECT_TRUE(graph.path(2, 0).empty());
-  EXPECT_TRUE(graph.is_leaf(3));
-  EXPECT_FALSE(graph.is_leaf(1));
+  graph.arcs[ArcId(1)].points = {Vec3d(0, 3, 1), Vec3d(4, 3, 1), Vec3d(4, 3, 0)};
+  EXPECT_DOUBLE_EQ(graph.length(ArcId(0)), 3);
+  EXPECT_DOUBLE_EQ(graph.length(ArcId(1)), 6);
+  const auto path = [&](int from, int to) { return test::numbers(graph.path(NodeId(from), NodeId(to))); };
+  EXPECT_EQ(path(0, 2), (std::vector<int>{1, 2}));
+  EXPECT_EQ(path(1, 2), (std::vector<int>{2}));
+  EXPECT_TRUE(path(2, 2).empty());
+  EXPECT_TRUE(path(2, 3).empty());
+  EXPECT_TRUE(path(2, 0).empty());
+  EXPECT_TRUE(graph.is_leaf(NodeId(3)));
+  EXPECT_FALSE(graph.is_leaf(NodeId(1)));
+}
+
+TEST(LimbGraph, MeasuresDistancesFromTheHead) {
+  LimbGraph graph = test::make_tree({{}, {0, {3, 4, 0}}, {1, {3, 5, 0}}});
+  EXPECT_EQ(distances_from_head(graph).values(), (std::vector<double>{0, 5, 6}));
+  graph.arcs[ArcId(1)].points = {Vec3d(4, 4, 0), Vec3d(3, 5, 0)};
+  EXPECT_NEAR(distances_from_head(graph).back(), 6 + std::sqrt(2.0), 1e-12);
 }
 
 TEST(MeshGraph, OfATubeIsOneArcInItsMiddle) {
@@ -67,9 +77,9 @@ TEST(MeshGraph, OfATubeIsOneArcInItsMiddle) {
   EXPECT_EQ(report.reeb_nodes, 2u);
   EXPECT_EQ(report.cut_loops, 0u);
   EXPECT_EQ(report.values.size(), tube.positions.size());
-  EXPECT_EQ(graph.nodes[0].position, Vec3d(0, 0, 0));
-  EXPECT_LT((graph.nodes[1].position - Vec3d(0, 2, 0)).norm(), 1e-6);
-  const LimbGraph::Arc& arc = graph.arcs[0];
+  EXPECT_EQ(graph.nodes[NodeId(0)].position, Vec3d(0, 0, 0));
+  EXPECT_LT((graph.nodes[NodeId(1)].position - Vec3d(0, 2, 0)).norm(), 1e-6);
+  const LimbGraph::Arc& arc = graph.arcs.front();
   EXPECT_GT(arc.points.size(), 100u);
   EXPECT_EQ(arc.radii.back(), 0);
   for (std::size_t k = 0; k < arc.points.size(); ++k) {
@@ -78,7 +88,7 @@ TEST(MeshGraph, OfATubeIsOneArcInItsMiddle) {
       EXPECT_NEAR(arc.radii[k], 0.2, 0.05 * 0.2) << arc.points[k].y();
     }
   }
-  EXPECT_NEAR(graph.length(0), 2, 0.01);
+  EXPECT_NEAR(graph.length(ArcId(0)), 2, 0.01);
 }
 
 TEST(MeshGraph, OfAYPartsWhereItsLimbsDo) {
@@ -87,20 +97,21 @@ TEST(MeshGraph, OfAYPartsWhereItsLimbsDo) {
   const LimbGraph graph = mesh_graph(y.view(), nearest_vertex(y, {0, 1.12, 0}));
   expect_tree(graph);
   ASSERT_EQ(graph.nodes.size(), 4u);
-  EXPECT_EQ(graph.nodes[1].arcs.size(), 2u);
-  EXPECT_LT(graph.nodes[1].position.norm(), 0.15);
-  EXPECT_LT((graph.nodes[1].saddle - Vec3d(0, -0.17, 0)).norm(), 0.15);  // in the crotch
-  for (const int arc : graph.nodes[1].arcs) {
-    const Vec3d& end = graph.node(graph.arc(arc).to).position;
+  EXPECT_EQ(graph.nodes[NodeId(1)].child_arcs.size(), 2u);
+  EXPECT_LT(graph.nodes[NodeId(1)].position.norm(), 0.15);
+  EXPECT_LT((graph.nodes[NodeId(1)].saddle - Vec3d(0, -0.17, 0)).norm(), 0.15);  // in the crotch
+  for (const ArcId a : graph.nodes[NodeId(1)].child_arcs) {
+    const LimbGraph::Arc& arc = graph.arcs[a];
+    const Vec3d& end = graph.nodes[arc.to].position;
     const Vec3d& wanted = end.x() > 0 ? left : right;
     EXPECT_LT((end - wanted).norm(), 0.2);
     // Down the middle of the limb.
     const Polyline middle({Vec3d::Zero(), wanted});
-    for (std::size_t k = 0; k < graph.arc(arc).points.size(); ++k) {
-      const Vec3d& p = graph.arc(arc).points[k];
+    for (std::size_t k = 0; k < arc.points.size(); ++k) {
+      const Vec3d& p = arc.points[k];
       if (p.norm() < 0.3 || p.norm() > 0.9) continue;
       EXPECT_LT(middle.distance(p), 0.02);
-      EXPECT_NEAR(graph.arc(arc).radii[k], 0.12, 0.02);
+      EXPECT_NEAR(arc.radii[k], 0.12, 0.02);
     }
   }
 }
@@ -115,8 +126,8 @@ TEST(MeshGraph, OfACrossHasItsForkInTheMiddle) {
   expect_tree(graph);
   // One fork, or two that are near each other.
   int leaves = 0;
-  for (int n = 1; n < static_cast<int>(graph.nodes.size()); ++n) {
-    const Vec3d& p = graph.node(n).position;
+  for (const NodeId n : graph.below_head()) {
+    const Vec3d& p = graph.nodes[n].position;
     if (!graph.is_leaf(n)) {
       EXPECT_LT(p.norm(), 0.15);
       continue;

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/indices.h"
+
 namespace sinew {
 namespace {
 
@@ -18,32 +20,30 @@ RigBone bone(const std::string& name, int parent, const Vec3d& head, const Vec3d
 
 /// Adds an arc of the same thickness all along, from node `from` to `to`, whose sections are straight behind
 /// `start`. Gives the new node.
-int add_arc(LimbGraph& graph, int from, const Vec3d& start, const Vec3d& to, double radius) {
-  const int node = static_cast<int>(graph.nodes.size()), number = static_cast<int>(graph.arcs.size());
+NodeId add_arc(LimbGraph& graph, NodeId from, const Vec3d& start, const Vec3d& to, double radius) {
   LimbGraph::Arc arc;
   arc.from = from;
-  arc.to = node;
+  arc.to = graph.nodes.next_id();
   constexpr int kPoints = 50;
   for (int k = 1; k <= kPoints; ++k) {
     arc.points.push_back(start + (to - start) * k / kPoints);
     arc.radii.push_back(radius);
   }
-  graph.arcs.push_back(std::move(arc));
-  graph.nodes[static_cast<std::size_t>(from)].arcs.push_back(number);
-  graph.nodes.push_back({to, number, {}, to});
-  return node;
+  const ArcId added = graph.arcs.push_back(std::move(arc));
+  graph.nodes[from].child_arcs.push_back(added);
+  return graph.nodes.push_back({to, added, {}, to});
 }
 
 LimbGraph starting_at(const Vec3d& head) {
   LimbGraph graph;
-  graph.nodes.push_back({head, -1, {}, head});
+  graph.nodes.push_back({head, ArcId::kNone, {}, head});
   return graph;
 }
 
 void expect_all_placed(const LimbPlacement& placement) {
-  for (std::size_t p = 0; p < placement.points.size(); ++p) {
-    EXPECT_TRUE(placement.placed[p]) << p;
-    EXPECT_TRUE(placement.points[p].allFinite()) << p;
+  for (const PointId p : placement.points.ids()) {
+    EXPECT_TRUE(placement.placed[p]) << p.value();
+    EXPECT_TRUE(placement.points[p].allFinite()) << p.value();
   }
 }
 
@@ -55,15 +55,16 @@ TEST(LimbPlacement, AStraightLimbKeepsItsProportions) {
   ASSERT_EQ(graph.graph.nodes.size(), 2u);
   for (const double scale : {1.0, 20.0}) {
     LimbGraph mesh = starting_at(Vec3d(5, 5, 5));
-    add_arc(mesh, 0, Vec3d(5, 5, 5), Vec3d(5, 5 - scale, 5), 0.05 * scale);
-    const LimbPlacement placement = place_limbs(graph, mesh, {0, 1}, Mat3d::Identity());
+    add_arc(mesh, LimbGraph::kHead, Vec3d(5, 5, 5), Vec3d(5, 5 - scale, 5), 0.05 * scale);
+    const LimbPlacement placement = place_limbs(graph, mesh, test::node_map({0, 1}), Mat3d::Identity());
     expect_all_placed(placement);
     ASSERT_EQ(placement.limbs.size(), 1u);
-    EXPECT_NEAR(placement.limbs[0].scale, scale, 0.01 * scale);
-    const auto at = [&](int point) { return placement.points[static_cast<std::size_t>(point)]; };
-    EXPECT_LT((at(graph.head_point[0]) - Vec3d(5, 5, 5)).norm(), 1e-9 * scale);
-    EXPECT_LT((at(graph.tail_point[0]) - Vec3d(5, 5 - 0.3 * scale, 5)).norm(), 0.02 * scale);
-    EXPECT_LT((at(graph.tail_point[1]) - Vec3d(5, 5 - scale, 5)).norm(), 1e-9 * scale);
+    EXPECT_NEAR(placement.limbs.front().scale, scale, 0.01 * scale);
+    const auto head = [&](int bone) { return placement.points[graph.head_point[BoneId(bone)]]; };
+    const auto tail = [&](int bone) { return placement.points[graph.tail_point[BoneId(bone)]]; };
+    EXPECT_LT((head(0) - Vec3d(5, 5, 5)).norm(), 1e-9 * scale);
+    EXPECT_LT((tail(0) - Vec3d(5, 5 - 0.3 * scale, 5)).norm(), 0.02 * scale);
+    EXPECT_LT((tail(1) - Vec3d(5, 5 - scale, 5)).norm(), 1e-9 * scale);
   }
 }
 
@@ -83,22 +84,22 @@ ControlRig two_legs() {
 
 LimbGraph two_legged_mesh(double radius) {
   LimbGraph mesh = starting_at(Vec3d(0, 2.5, 0));
-  const int fork = add_arc(mesh, 0, Vec3d(0, 2.5, 0), Vec3d(0, 0.95, 0), 2.5 * radius);
-  mesh.nodes[static_cast<std::size_t>(fork)].saddle = Vec3d(0, 0.85, 0);
+  const NodeId fork = add_arc(mesh, LimbGraph::kHead, Vec3d(0, 2.5, 0), Vec3d(0, 0.95, 0), 2.5 * radius);
+  mesh.nodes[fork].saddle = Vec3d(0, 0.85, 0);
   add_arc(mesh, fork, Vec3d(0.15, 0.85, 0), Vec3d(0.15, 0, 0), radius);
   add_arc(mesh, fork, Vec3d(-0.15, 0.85, 0), Vec3d(-0.15, 0, 0), radius);
   return mesh;
 }
 
 /// The rig's nodes by where they are: head, fork, left and right.
-std::vector<int> image_of(const RigGraph& rig) {
-  std::vector<int> image;
+NodeMap map_of(const RigGraph& rig) {
+  NodeMap map;
   for (const LimbGraph::Node& node : rig.graph.nodes)
-    image.push_back(node.position.y() > 2.2   ? 0
-                    : node.position.y() > 0.3 ? 1
-                    : node.position.x() > 0   ? 2
-                                              : 3);
-  return image;
+    map.push_back(NodeId(node.position.y() > 2.2   ? 0
+                         : node.position.y() > 0.3 ? 1
+                         : node.position.x() > 0   ? 2
+                                                   : 3));
+  return map;
 }
 
 TEST(LimbPlacement, TheHipIsInsideOfTheParting) {
@@ -107,33 +108,31 @@ TEST(LimbPlacement, TheHipIsInsideOfTheParting) {
   ASSERT_EQ(graph.graph.nodes.size(), 4u);
   const double radius = 0.1;
   const LimbPlacement placement =
-      place_limbs(graph, two_legged_mesh(radius), image_of(graph), Mat3d::Identity());
+      place_limbs(graph, two_legged_mesh(radius), map_of(graph), Mat3d::Identity());
   expect_all_placed(placement);
   ASSERT_EQ(placement.limbs.size(), 3u);
   const LimbPlacementOptions options;
   for (const PlacedLimb& limb : placement.limbs) {
-    if (limb.goes_on) continue;
+    if (limb.is_trunk) continue;
     // Out of the flesh about where the skin's saddle is.
-    EXPECT_NEAR(limb.parts_mesh.y(), 0.85, 0.5 * radius);
-    const Vec3d side(limb.way.back().x() > 0 ? 0.15 : -0.15, 0, 0);
-    const int thigh = rig.find(side.x() > 0 ? "thigh.L" : "thigh.R");
-    const Vec3d hip =
-        placement.points[static_cast<std::size_t>(graph.head_point[static_cast<std::size_t>(thigh)])];
-    const Vec3d knee =
-        placement.points[static_cast<std::size_t>(graph.tail_point[static_cast<std::size_t>(thigh)])];
+    EXPECT_NEAR(limb.exit_mesh.y(), 0.85, 0.5 * radius);
+    const Vec3d side(limb.centres.back().x() > 0 ? 0.15 : -0.15, 0, 0);
+    const BoneId thigh(rig.find(side.x() > 0 ? "thigh.L" : "thigh.R"));
+    const Vec3d hip = placement.points[graph.head_point[thigh]];
+    const Vec3d knee = placement.points[graph.tail_point[thigh]];
     // Above it by the web's radii, give or take one for the limb's proportions; on its own side.
-    EXPECT_NEAR((hip - limb.parts_mesh).norm(), options.web * radius, radius);
-    EXPECT_GT(hip.y(), limb.parts_mesh.y());
+    EXPECT_NEAR((hip - limb.exit_mesh).norm(), options.web_offset * radius, radius);
+    EXPECT_GT(hip.y(), limb.exit_mesh.y());
     EXPECT_GT(hip.x() * side.x(), 0);
     EXPECT_GT(knee.y(), 0.3);
     EXPECT_LT(knee.y(), 0.6);
   }
   // Both sides alike.
-  for (std::size_t p = 0; p < placement.points.size(); ++p) {
-    const Vec3d mirrored = placement.points[p].cwiseProduct(Vec3d(-1, 1, 1));
+  for (const Vec3d& point : placement.points) {
+    const Vec3d mirrored = point.cwiseProduct(Vec3d(-1, 1, 1));
     double nearest = 1;
     for (const Vec3d& other : placement.points) nearest = std::min(nearest, (other - mirrored).norm());
-    EXPECT_LT(nearest, 1e-6) << p;
+    EXPECT_LT(nearest, 1e-6);
   }
 }
 
@@ -141,13 +140,12 @@ TEST(LimbPlacement, AChainWithoutLimbIsNotPlaced) {
   const ControlRig rig = two_legs();
   const RigGraph graph = rig_graph(rig, find_head_bone(rig, "head"));
   ASSERT_EQ(graph.graph.nodes.size(), 4u);
-  std::vector<int> image = image_of(graph);
-  for (int& node : image)
-    if (node == 3) node = -1;
-  const LimbPlacement placement = place_limbs(graph, two_legged_mesh(0.1), image, Mat3d::Identity());
+  NodeMap map = map_of(graph);
+  for (NodeId& node : map)
+    if (node == NodeId(3)) node = NodeId::kNone;
+  const LimbPlacement placement = place_limbs(graph, two_legged_mesh(0.1), map, Mat3d::Identity());
   const auto placed = [&](const char* name) {
-    return placement
-        .placed[static_cast<std::size_t>(graph.tail_point[static_cast<std::size_t>(rig.find(name))])];
+    return placement.placed[graph.tail_point[BoneId(rig.find(name))]];
   };
   EXPECT_TRUE(placed("shin.L"));
   EXPECT_TRUE(placed("thigh.L"));

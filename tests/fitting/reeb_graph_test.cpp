@@ -57,10 +57,10 @@ ReebGraph expect_agreement(const MeshView& mesh, const std::vector<double>& valu
   for (const Triangle& t : mesh.triangles)
     if (t[0] != t[1] && t[1] != t[2] && t[2] != t[0])
       for (const std::uint32_t v : t) wanted[v] = 1;
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+  for (const ReebNodeId n : graph.nodes.ids()) {
     ++uses[graph.nodes[n].vertex];
-    for (const std::uint32_t arc : graph.nodes[n].lower) EXPECT_EQ(graph.arcs[arc].to, n);
-    for (const std::uint32_t arc : graph.nodes[n].upper) EXPECT_EQ(graph.arcs[arc].from, n);
+    for (const ReebArcId arc : graph.nodes[n].lower) EXPECT_EQ(graph.arcs[arc].to, n);
+    for (const ReebArcId arc : graph.nodes[n].upper) EXPECT_EQ(graph.arcs[arc].from, n);
   }
   for (const ReebGraph::Arc& arc : graph.arcs) {
     std::uint32_t last = graph.nodes[arc.from].vertex;
@@ -77,11 +77,13 @@ ReebGraph expect_agreement(const MeshView& mesh, const std::vector<double>& valu
 
 /// Arcs that close a loop.
 long loops(const ReebGraph& graph) {
-  DisjointSets pieces(graph.nodes.size());
+  DisjointSets components(graph.nodes.size());
   long count = 0;
   for (const ReebGraph::Arc& arc : graph.arcs) {
-    count += pieces.find(arc.from) == pieces.find(arc.to);
-    pieces.join(arc.from, arc.to);
+    const auto from = static_cast<std::uint32_t>(arc.from.value()),
+               to = static_cast<std::uint32_t>(arc.to.value());
+    count += components.find(from) == components.find(to);
+    components.join(from, to);
   }
   return count;
 }
@@ -186,8 +188,8 @@ TEST(ReebGraph, OfAStandingTorusHasALoop) {
   const ReebGraph graph = reeb_graph(torus.view(), height);
   ASSERT_EQ(graph.nodes.size(), 4u);
   EXPECT_EQ(graph.arcs.size(), 4u);
-  EXPECT_EQ(graph.nodes[1].upper.size(), 2u);
-  EXPECT_EQ(graph.nodes[2].lower.size(), 2u);
+  EXPECT_EQ(graph.nodes[ReebNodeId(1)].upper.size(), 2u);
+  EXPECT_EQ(graph.nodes[ReebNodeId(2)].lower.size(), 2u);
   EXPECT_EQ(loops(graph), 1);
 }
 

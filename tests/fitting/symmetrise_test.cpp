@@ -17,35 +17,38 @@ Mesh body() {
 }
 
 /// Left and right, nearly symmetric, and one in the middle.
-std::vector<Vec3d> points() {
+PerPoint<Vec3d> points() {
   return {Vec3d(1, 0.01, 0),      Vec3d(-1.02, 0, 0.01), Vec3d(0.5, -0.5, 0),
           Vec3d(-0.49, -0.51, 0), Vec3d(0.01, 0.6, 0.2), Vec3d(7, 8, 9)};
 }
-const std::vector<SymmetricPoints> kPairs{{0, 1}, {3, 2}, {4, 4}};
+SymmetricPoints partners(int left, int right) {
+  return {PointId(left), PointId(right)};
+}
+const std::vector<SymmetricPoints> kPairs{partners(0, 1), partners(3, 2), partners(4, 4)};
 
 std::optional<MirrorPlane> symmetric(const Mesh& mesh, const std::vector<SymmetricPoints>& pairs,
-                                     std::vector<Vec3d>& moved) {
+                                     PerPoint<Vec3d>& moved) {
   return make_symmetric(mesh.view(), SurfaceQuery(mesh.view()), pairs, moved);
 }
 
-void expect_mirrored(const MirrorPlane& plane, const std::vector<Vec3d>& moved, double tolerance) {
+void expect_mirrored(const MirrorPlane& plane, const PerPoint<Vec3d>& moved, double tolerance) {
   for (const SymmetricPoints& pair : kPairs) {
-    const Vec3d left = moved[static_cast<std::size_t>(pair.left)];
-    const Vec3d right = moved[static_cast<std::size_t>(pair.right)];
+    const Vec3d left = moved[pair.left];
+    const Vec3d right = moved[pair.right];
     EXPECT_LT((plane.mirrored(left) - right).norm(), tolerance);
   }
 }
 
 TEST(Symmetrise, MirrorsAboutThePlaneThroughTheOrigin) {
-  std::vector<Vec3d> moved = points();
+  PerPoint<Vec3d> moved = points();
   const std::optional<MirrorPlane> plane = symmetric(body(), kPairs, moved);
   ASSERT_TRUE(plane);
   EXPECT_EQ(plane->normal.cwiseAbs(), Vec3d::UnitX());
   EXPECT_EQ(plane->height(Vec3d::Zero()), 0);
   expect_mirrored(*plane, moved, 1e-15);
-  EXPECT_LT((moved[0] - Vec3d(1.01, 0.005, 0.005)).norm(), 1e-12);  // half-way
-  EXPECT_EQ(moved[4].x(), 0);
-  EXPECT_EQ(moved[5], points()[5]);  // in no pair
+  EXPECT_LT((moved[PointId(0)] - Vec3d(1.01, 0.005, 0.005)).norm(), 1e-12);  // half-way
+  EXPECT_EQ(moved[PointId(4)].x(), 0);
+  EXPECT_EQ(moved[PointId(5)], points()[PointId(5)]);  // in no pair
 }
 
 TEST(Symmetrise, FindsAPlaneThatLiesAnyhow) {
@@ -53,7 +56,7 @@ TEST(Symmetrise, FindsAPlaneThatLiesAnyhow) {
   const Vec3d shift(40, -20, 10);
   Mesh turned = body();
   for (Vec3f& p : turned.positions) p = (turn * p.cast<double>() + shift).cast<float>();
-  std::vector<Vec3d> moved;
+  PerPoint<Vec3d> moved;
   for (const Vec3d& p : points()) moved.push_back(turn * p + shift);
   const std::optional<MirrorPlane> plane = symmetric(turned, kPairs, moved);
   ASSERT_TRUE(plane);
@@ -63,17 +66,17 @@ TEST(Symmetrise, FindsAPlaneThatLiesAnyhow) {
 }
 
 TEST(Symmetrise, SymmetricPointsStay) {
-  std::vector<Vec3d> moved{Vec3d(1, 0.25, 0), Vec3d(-1, 0.25, 0), Vec3d(0.5, -0.5, 0), Vec3d(-0.5, -0.5, 0),
-                           Vec3d(0, 0.5, 0.25)};
-  const std::vector<Vec3d> before = moved;
+  PerPoint<Vec3d> moved{Vec3d(1, 0.25, 0), Vec3d(-1, 0.25, 0), Vec3d(0.5, -0.5, 0), Vec3d(-0.5, -0.5, 0),
+                        Vec3d(0, 0.5, 0.25)};
+  const PerPoint<Vec3d> before = moved;
   EXPECT_TRUE(symmetric(body(), kPairs, moved));
   EXPECT_EQ(moved, before);
 }
 
 TEST(Symmetrise, APosedCharacterStays) {
-  std::vector<Vec3d> moved = points();
-  moved[0] += Vec3d(0, 0.5, 0);  // an arm is raised
-  const std::vector<Vec3d> before = moved;
+  PerPoint<Vec3d> moved = points();
+  moved[PointId(0)] += Vec3d(0, 0.5, 0);  // an arm is raised
+  const PerPoint<Vec3d> before = moved;
   EXPECT_FALSE(symmetric(body(), kPairs, moved));
   EXPECT_EQ(moved, before);
 }
@@ -81,7 +84,7 @@ TEST(Symmetrise, APosedCharacterStays) {
 TEST(Symmetrise, AnAsymmetricMeshIsLeftAlone) {
   const Mesh ball = test::make_icosphere(3);
   const Mesh one_armed = test::join(ball, test::moved(ball, Vec3f(1, 0, 0), 0.3f));
-  std::vector<Vec3d> moved = points();
+  PerPoint<Vec3d> moved = points();
   EXPECT_FALSE(symmetric(one_armed, kPairs, moved));
   EXPECT_EQ(moved, points());
 }
@@ -89,16 +92,16 @@ TEST(Symmetrise, AnAsymmetricMeshIsLeftAlone) {
 TEST(Symmetrise, AFlawIsForgiven) {
   // A wart of 12 vertices among 1926.
   const Mesh warty = test::join(body(), test::moved(test::make_icosphere(0), Vec3f(0.6f, 1.1f, 0), 0.05f));
-  std::vector<Vec3d> moved = points();
+  PerPoint<Vec3d> moved = points();
   EXPECT_TRUE(symmetric(warty, kPairs, moved));
 }
 
 TEST(Symmetrise, WithoutPairsThereIsNoPlane) {
-  std::vector<Vec3d> moved = points();
+  PerPoint<Vec3d> moved = points();
   EXPECT_FALSE(symmetric(body(), {}, moved));
-  EXPECT_FALSE(symmetric(body(), {{4, 4}}, moved));
-  std::vector<Vec3d> same(2, Vec3d(0.1, 0.2, 0.3));
-  EXPECT_FALSE(symmetric(body(), {{0, 1}}, same));
+  EXPECT_FALSE(symmetric(body(), {partners(4, 4)}, moved));
+  PerPoint<Vec3d> same(2, Vec3d(0.1, 0.2, 0.3));
+  EXPECT_FALSE(symmetric(body(), {partners(0, 1)}, same));
   EXPECT_EQ(moved, points());
 }
 

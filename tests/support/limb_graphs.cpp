@@ -7,11 +7,12 @@ namespace sinew::test {
 LimbGraph make_tree(const std::vector<TreeNode>& nodes) {
   LimbGraph graph;
   for (const TreeNode& node : nodes) {
-    const int n = static_cast<int>(graph.nodes.size());
-    graph.nodes.push_back({node.position, n - 1, {}, node.position});
-    if (n == 0) continue;
-    graph.nodes[static_cast<std::size_t>(node.parent)].arcs.push_back(n - 1);
-    graph.arcs.push_back({node.parent, n, {node.position}, {}});
+    const bool is_head = graph.nodes.empty();
+    const ArcId arc = is_head ? ArcId::kNone : graph.arcs.next_id();
+    const NodeId n = graph.nodes.push_back({node.position, arc, {}, node.position});
+    if (is_head) continue;
+    graph.nodes[NodeId(node.parent)].child_arcs.push_back(arc);
+    graph.arcs.push_back({NodeId(node.parent), n, {node.position}, {}});
   }
   return graph;
 }

@@ -6,7 +6,7 @@
 
 namespace sinew::test {
 
-/// A node, given by where it is and which node is above it; the head has none.
+/// A node, given by its position and the number of its parent; the head has none.
 struct TreeNode {
   int parent = -1;
   Vec3d position = Vec3d::Zero();

@@ -1,4 +1,4 @@
-#include <sinew/fitting/bone_orientation.h>
+#include <sinew/fitting/bone_rolls.h>
 
 #include <cmath>
 #include <numbers>
@@ -31,8 +31,8 @@ ControlRig chain(const std::vector<Vec3d>& joints, const std::vector<double>& ro
 }
 
 ControlRig fit(const ControlRig& rig, ControlRig fitted) {
-  const std::vector<char> placed(rig.bones.size(), 1);
-  orient_bones(rig, placed, fitted);
+  const PerBone<char> placed(rig.bones.size(), 1);
+  transfer_rolls(rig, placed, fitted);
   return fitted;
 }
 
@@ -63,7 +63,7 @@ Vec3d in_plane(double degrees, const Vec3d& u, const Vec3d& v) {
   return std::cos(degrees * kDegree) * u + std::sin(degrees * kDegree) * v;
 }
 
-TEST(BoneOrientation, KeepsFortyFiveDegreesToTheFlexionPlane) {
+TEST(BoneRolls, KeepsFortyFiveDegreesToTheFlexionPlane) {
   // Figure 3.15: axes at 45° to the plane before, 45° to the new plane after.
   const Vec3d knee(0, 1, 0);
   ControlRig rig = chain({Vec3d(0, 2, 0), knee, knee + in_plane(30, Vec3d(0, -1, 0), Vec3d(0, 0, -1))}, {0});
@@ -84,7 +84,7 @@ TEST(BoneOrientation, KeepsFortyFiveDegreesToTheFlexionPlane) {
   EXPECT_LT(angle_difference(angle_to_plane(fitted.bones[0], fitted.bones[1], true), 45 * kDegree), 1e-9);
 }
 
-TEST(BoneOrientation, RollsStayWithTheFlexionPlane) {
+TEST(BoneRolls, RollsStayWithTheFlexionPlane) {
   std::mt19937 random(5);
   std::uniform_real_distribution<double> angle(-180, 180), bend(10, 80), turn(-50, 50);
   for (int round = 0; round < 100; ++round) {
@@ -127,7 +127,7 @@ ControlRig arms(double down, double bend, double roll) {
   return rig;
 }
 
-TEST(BoneOrientation, ATPoseOnAnAPoseTurnsTheWholeArm) {
+TEST(BoneRolls, ATPoseOnAnAPoseTurnsTheWholeArm) {
   for (const double roll : {0.0, 0.3, -1.2})
     for (const double bend : {0.0, 15.0}) {
       const ControlRig rig = arms(0, bend, roll);
@@ -147,7 +147,7 @@ TEST(BoneOrientation, ATPoseOnAnAPoseTurnsTheWholeArm) {
     }
 }
 
-TEST(BoneOrientation, StraightInTheMeshKeepsNeighboursConsistent) {
+TEST(BoneRolls, StraightInTheMeshKeepsNeighboursConsistent) {
   // Bent by 30° in the rig, straight and hanging in the mesh: both bones turn about the same axis only.
   const ControlRig rig = arms(0, 30, 0.4);
   const ControlRig fitted = fit(rig, arms(50, 0, 0));
@@ -158,7 +158,7 @@ TEST(BoneOrientation, StraightInTheMeshKeepsNeighboursConsistent) {
   }
 }
 
-TEST(BoneOrientation, MirroredSidesGiveMirroredRolls) {
+TEST(BoneRolls, MirroredSidesGiveMirroredRolls) {
   for (const double bend : {0.0, 3.0, 25.0}) {
     const ControlRig fitted = fit(arms(5, 20, 0.7), arms(48, bend, 0));
     for (const std::size_t left : {1u, 2u, 3u, 4u})
@@ -166,7 +166,7 @@ TEST(BoneOrientation, MirroredSidesGiveMirroredRolls) {
   }
 }
 
-TEST(BoneOrientation, TheSameRigStaysAsItIs) {
+TEST(BoneRolls, TheSameRigStaysAsItIs) {
   ControlRig rig = arms(20, 10, 0.5);
   rig.bones[3].roll = 5;  // beyond ±π
   const ControlRig fitted = fit(rig, rig);
@@ -174,17 +174,17 @@ TEST(BoneOrientation, TheSameRigStaysAsItIs) {
     EXPECT_NEAR(fitted.bones[b].roll, rig.bones[b].roll, 1e-9);
 }
 
-TEST(BoneOrientation, OnlyPlacedBonesAreTouched) {
+TEST(BoneRolls, OnlyPlacedBonesAreTouched) {
   const ControlRig rig = arms(0, 10, 0.5);
   ControlRig fitted = arms(40, 20, 0.1);
-  std::vector<char> placed(rig.bones.size(), 1);
-  placed[3] = 0;
-  orient_bones(rig, placed, fitted);
+  PerBone<char> placed(rig.bones.size(), 1);
+  placed[BoneId(3)] = 0;
+  transfer_rolls(rig, placed, fitted);
   EXPECT_EQ(fitted.bones[3].roll, 0.1);
   EXPECT_NE(fitted.bones[2].roll, 0.1);
 }
 
-TEST(BoneOrientation, TurningTheWholeCharacterTurnsAllAxesAlike) {
+TEST(BoneRolls, TurningTheWholeCharacterTurnsAllAxesAlike) {
   std::mt19937 random(9);
   std::normal_distribution<double> normal;
   const ControlRig rig = arms(5, 12, 0.7), mesh = arms(40, 25, 0);
@@ -202,7 +202,7 @@ TEST(BoneOrientation, TurningTheWholeCharacterTurnsAllAxesAlike) {
   }
 }
 
-TEST(BoneOrientation, AStraightChainTurnsTheShortestWay) {
+TEST(BoneRolls, AStraightChainTurnsTheShortestWay) {
   const ControlRig rig = chain({Vec3d(0, 0, 0), Vec3d(1, 0, 0), Vec3d(2, 0, 0)}, {0.2, 0.9});
   const ControlRig fitted = fit(rig, chain({Vec3d(0, 0, 0), Vec3d(0, 1, 0), Vec3d(0, 2, 0)}, {0}));
   const Quatd turn = Quatd::FromTwoVectors(Vec3d::UnitX(), Vec3d::UnitY());
@@ -210,7 +210,7 @@ TEST(BoneOrientation, AStraightChainTurnsTheShortestWay) {
     EXPECT_LT(turn_angle(turn.toRotationMatrix() * frame(rig.bones[b]), frame(fitted.bones[b])), 1e-6);
 }
 
-TEST(BoneOrientation, AKneeBentTheOtherWayKeepsItsAxes) {
+TEST(BoneRolls, AKneeBentTheOtherWayKeepsItsAxes) {
   const auto leg = [](double bend) {
     return chain({Vec3d(0, 1, 0), Vec3d::Zero(), in_plane(bend, Vec3d(0, -1, 0), Vec3d(0, 0, -1))}, {0.3});
   };
@@ -219,7 +219,7 @@ TEST(BoneOrientation, AKneeBentTheOtherWayKeepsItsAxes) {
   EXPECT_LT(turn_angle(frame(rig.bones[0]), frame(fitted.bones[0])), 12 * kDegree);
 }
 
-TEST(BoneOrientation, EitherNormalOfAPlaneWillDo) {
+TEST(BoneRolls, EitherNormalOfAPlaneWillDo) {
   // Bent the other way and turned out by 30°: the axes turn by those 30°, not by 210°.
   const auto leg = [](double bend, double about) {
     const Quatd q(Eigen::AngleAxisd(about * kDegree, Vec3d::UnitY()));
@@ -230,7 +230,7 @@ TEST(BoneOrientation, EitherNormalOfAPlaneWillDo) {
   EXPECT_NEAR(turn_angle(frame(rig.bones[0]), frame(fitted.bones[0])), 30 * kDegree, 1e-6);
 }
 
-TEST(BoneOrientation, ALimbInPiecesObeysTheNextBentJoint) {
+TEST(BoneRolls, ALimbInPiecesObeysTheNextBentJoint) {
   // Thigh in two pieces; the mesh's leg is turned out by 30°.
   const auto leg = [](double about) {
     const Quatd q(Eigen::AngleAxisd(about * kDegree, Vec3d::UnitY()));
@@ -243,7 +243,7 @@ TEST(BoneOrientation, ALimbInPiecesObeysTheNextBentJoint) {
     EXPECT_NEAR(turn_angle(frame(rig.bones[b]), frame(fitted.bones[b])), 30 * kDegree, 1e-6);
 }
 
-TEST(BoneOrientation, NothingJumps) {
+TEST(BoneRolls, NothingJumps) {
   // The mesh's knee goes through straight, and its plane all the way round. A leg alone is too thin to tell
   // that it is turned as a whole.
   const auto leg = [](double bend, double about) {
@@ -268,7 +268,7 @@ TEST(BoneOrientation, NothingJumps) {
   EXPECT_GT(largest, 30 * kDegree);  // it does follow the plane
 }
 
-TEST(BoneOrientation, DegenerateBonesStayFinite) {
+TEST(BoneRolls, DegenerateBonesStayFinite) {
   ControlRig rig = chain({Vec3d(0, 0, 0), Vec3d(1, 0, 0), Vec3d(1, 0, 0), Vec3d(2, 0, 0)}, {0.2});
   ControlRig fitted = chain({Vec3d(0, 0, 0), Vec3d(0, 0, 0), Vec3d(0, 1, 0), Vec3d(-1, 1, 0)}, {0});
   fitted = fit(rig, fitted);

@@ -1,4 +1,4 @@
-#include <sinew/fitting/whole_turn.h>
+#include <sinew/fitting/best_rotation.h>
 
 #include <random>
 
@@ -19,7 +19,7 @@ ControlRig bones(const std::vector<Vec3d>& ends) {
   return rig;
 }
 
-TEST(WholeTurn, FindsTheTurnOfASimilarCharacter) {
+TEST(BestRotation, FindsTheTurnOfASimilarCharacter) {
   std::mt19937 random(2);
   std::normal_distribution<double> normal;
   for (const double depth : {1.0, 0.0})  // flat ones too
@@ -30,23 +30,23 @@ TEST(WholeTurn, FindsTheTurnOfASimilarCharacter) {
         was[k] = Vec3d(normal(random), normal(random), depth * normal(random));
         is[k] = 3 * (q * was[k]) + Vec3d(1, 2, 3);
       }
-      const Quatd found = whole_turn(bones(was), std::vector<char>(4, 1), bones(is));
+      const Quatd found = best_rotation(bones(was), PerBone<char>(4, 1), bones(is));
       EXPECT_LT(found.angularDistance(q), 1e-6);
     }
 }
 
-TEST(WholeTurn, TakesTheShortestForALine) {
+TEST(BestRotation, TakesTheShortestForALine) {
   const ControlRig was = bones({Vec3d(0, 0, 0), Vec3d(0, 1, 0), Vec3d(0, 1, 0), Vec3d(0, 3, 0)});
   const ControlRig is = bones({Vec3d(0, 0, 0), Vec3d(1, 0, 0), Vec3d(1, 0, 0), Vec3d(3, 0, 0)});
-  const Quatd found = whole_turn(was, std::vector<char>(2, 1), is);
+  const Quatd found = best_rotation(was, PerBone<char>(2, 1), is);
   EXPECT_LT(found.angularDistance(Quatd::FromTwoVectors(Vec3d::UnitY(), Vec3d::UnitX())), 1e-6);
 }
 
-TEST(WholeTurn, IsNoneForNothing) {
+TEST(BestRotation, IsNoneForNothing) {
   const ControlRig rig = bones({Vec3d(0, 0, 0), Vec3d(0, 0, 0)});
-  EXPECT_LT(whole_turn(rig, std::vector<char>(1, 1), rig).angularDistance(Quatd::Identity()), 1e-12);
-  EXPECT_LT(whole_turn(rig, std::vector<char>(1, 0), rig).angularDistance(Quatd::Identity()), 1e-12);
-  EXPECT_EQ(turn_between(Vec3d::Zero(), Vec3d::UnitX()).w(), 1);
+  EXPECT_LT(best_rotation(rig, PerBone<char>(1, 1), rig).angularDistance(Quatd::Identity()), 1e-12);
+  EXPECT_LT(best_rotation(rig, PerBone<char>(1, 0), rig).angularDistance(Quatd::Identity()), 1e-12);
+  EXPECT_EQ(rotation_between(Vec3d::Zero(), Vec3d::UnitX()).w(), 1);
 }
 
 }  // namespace
