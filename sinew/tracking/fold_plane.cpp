@@ -14,7 +14,7 @@ constexpr float kFaintFold = 0.3f;      // value of both fields from which on th
 // Lengths of `inside` from which on the plane is turned, and wholly is.
 constexpr float kOpen = 0.1f;
 constexpr float kClosed = 0.5f;
-constexpr float kClear = 0.1f;  // difference at the ends of the search from which on it is turned wholly
+constexpr float kClearFold = 0.1f;  // difference at the ends of the search from which on it is turned wholly
 constexpr float kWeak = 0.1f;   // smaller values may have been cut off
 constexpr int kBisections = 8;
 
@@ -49,7 +49,7 @@ FoldPlane turned_to_contact(const FoldPlane& plane, const Vec3f& joint, float ra
   float low = -kMostFoldTurn, high = kMostFoldTurn;
   float at_low = difference(low), at_high = difference(high);
   // Nothing jumps where an end's sign changes: the child's bone may lie before it.
-  const float clear = smooth_step(0.0f, kClear, std::min(-at_low, at_high));
+  const float clear = smooth_step(0.0f, kClearFold, std::min(-at_low, at_high));
   if (!(clear > 0)) return plane;
   for (int k = 0; k < kBisections; ++k) {
     const float mid = (low + high) / 2, at_mid = difference(mid);
