@@ -17,6 +17,7 @@
 #include <sinew/character/recipe.h>
 #include <sinew/character/suggest_wrinkles.h>
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/core/parallel.h>
 #include <sinew/skeleton/clip.h>
 
@@ -78,7 +79,7 @@ class Poses {
   /// Forwards and backwards without end, so that the motion never jumps.
   const Pose& at(int frame) const {
     const int last = count() - 1, place = last > 0 ? frame % (2 * last) : 0;
-    return poses_[static_cast<std::size_t>(place <= last ? place : 2 * last - place)];
+    return poses_[to_size(place <= last ? place : 2 * last - place)];
   }
 
  private:
@@ -129,7 +130,7 @@ std::shared_ptr<const LayerOptions> many_elements(const Character& character) {
   std::vector<std::size_t> skin(character.skeleton().size(), 0);
   for (std::size_t v = 0; v < character.rest().size(); ++v) {
     const int joint = character.bindings()[character.skin_weights().row_joints(v)[0]].joint;
-    if (joint >= 0) ++skin[static_cast<std::size_t>(joint)];
+    if (joint >= 0) ++skin[to_size(joint)];
   }
   std::vector<std::size_t> order(skin.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <tbb/task_arena.h>
 
+#include <sinew/core/index.h>
+
 namespace sinew::cli {
 
 namespace {
@@ -55,7 +57,7 @@ std::vector<Timing> time_in_turns(std::span<const Contestant> contestants, const
     report_progress(progress, share_done(round));
     for (std::size_t turn = 0; turn < contestants.size(); ++turn) {
       // Another one starts each round, so that none always follows the same neighbour's caches.
-      const std::size_t c = (turn + static_cast<std::size_t>(round)) % contestants.size();
+      const std::size_t c = (turn + to_size(round)) % contestants.size();
       const Contestant& contestant = contestants[c];
       arenas.at(contestant.threads).execute([&] {
         int step = 0;

@@ -19,6 +19,7 @@
 #include <sinew/character/suggest_wrinkles.h>
 #include <sinew/core/error.h>
 #include <sinew/core/file.h>
+#include <sinew/core/index.h>
 #include <sinew/fitting/fit_scene.h>
 #include <sinew/fitting/template_rigs.h>
 #include <sinew/measure/performance_ruler.h>
@@ -91,7 +92,7 @@ Recipe recipe_of(const LayerMethod& method, const Scene& scene, std::span<const 
   WrinkleFrames frames;
   frames.count = kFramesPerClip * static_cast<int>(clips.size());
   frames.set_pose = [&](int frame, Pose& pose) {
-    const Clip& clip = *clips[static_cast<std::size_t>(frame / kFramesPerClip)];
+    const Clip& clip = *clips[to_size(frame / kFramesPerClip)];
     pose = rest_pose(scene);
     sample_clip(clip, clip.duration() * (frame % kFramesPerClip) / (kFramesPerClip - 1), pose);
   };
@@ -356,7 +357,7 @@ class Demo {
                                                  clay(options_.size * 3 / 4, ClayQuality::draft, floor)),
                            actor.name});
         if (still != stills.end())
-          tiles[static_cast<std::size_t>(still - stills.begin()) * actors_.size() + a] = {
+          tiles[to_size(still - stills.begin()) * actors_.size() + a] = {
               actor.picture->render(*actor.performer, camera, clay(options_.size, still_quality_, floor)),
               fmt::format("{}, frame {}", actor.name, frame)};
         report_progress(progress_, done_);  // lets an interrupt through

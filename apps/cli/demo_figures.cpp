@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <sinew/core/index.h>
 #include <sinew/measure/quantities.h>
 #include <sinew/picture/plot.h>
 
@@ -60,7 +61,7 @@ void report_figures(Report& report, const std::vector<MethodFigures>& methods, d
     std::vector<std::string> row{
         shown.unit.empty() ? full_heading(shown) : fmt::format("{} ({})", full_heading(shown), shown.unit)};
     for (std::size_t a = 0; a < methods.size(); ++a) {
-      const auto& figure = summaries[a][static_cast<std::size_t>(&shown - all.data())];
+      const auto& figure = summaries[a][to_size(&shown - all.data())];
       row.push_back(!figure ? "–"
                     : key == std::string_view("time_ms")
                         ? short_number(methods[a].measured.median_seconds * 1e3)

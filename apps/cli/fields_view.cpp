@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <span>
 
+#include <sinew/core/index.h>
+
 namespace sinew::cli {
 
 namespace {
@@ -17,7 +19,7 @@ Eigen::AlignedBox3d box_of(const FieldGrid& grid) {
   for (int corner = 0; corner < 8; ++corner) {
     Vec3d at = Vec3d::Zero();
     for (int axis = 0; axis < 3; ++axis)
-      if (corner >> axis & 1) at[axis] = grid.size()[static_cast<std::size_t>(axis)] - 1;
+      if (corner >> axis & 1) at[axis] = grid.size()[to_size(axis)] - 1;
     box.extend(rest_from_grid * at);
   }
   return box;
@@ -37,7 +39,7 @@ FieldsView::FieldsView(const Character& character, bool solids)
     const FieldGrid& grid = set_.fields[f].grid;
     const int joint = character.bindings()[set_.transform[f]].joint;
     drawn.push_back({[&grid](const Vec3d& at) { return double{grid.sample_rest(at).value}; }, box_of(grid),
-                     distinct_color(static_cast<std::size_t>(std::max(0, joint)))});
+                     distinct_color(to_size(std::max(0, joint)))});
   }
   solids_ = std::make_unique<FieldPicture>(drawn);
 }

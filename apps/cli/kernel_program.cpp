@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 
 namespace sinew::cli {
 
@@ -35,7 +36,7 @@ std::string read_all(int descriptor) {
     const ssize_t count = ::read(descriptor, buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return text;
-    text.append(buffer.data(), static_cast<std::size_t>(count));
+    text.append(buffer.data(), to_size(count));
   }
 }
 

@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/version.h>
 
 #include "apps/cli/verbs.h"
@@ -52,8 +53,7 @@ int run(int argc, char** argv) {
   }
 
   std::optional<tbb::global_control> limit;
-  if (threads > 0)
-    limit.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
+  if (threads > 0) limit.emplace(tbb::global_control::max_allowed_parallelism, to_size(threads));
   for (const auto& [verb, work] : verbs)
     if (verb->parsed()) return work();
   return 1;  // not reached: the parser wants a verb

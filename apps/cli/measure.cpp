@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/measure/quantities.h>
 
 #include "apps/cli/json.h"
@@ -50,8 +51,8 @@ std::string number(double value) {
 
 /// Characters, not bytes, of UTF-8.
 std::size_t width(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(
-      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+  return to_size(std::count_if(text.begin(), text.end(),
+                               [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
 using Table = std::vector<std::vector<std::string>>;

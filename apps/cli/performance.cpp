@@ -12,6 +12,7 @@
 #include <sinew/character/layer.h>
 #include <sinew/core/error.h>
 #include <sinew/core/file.h>
+#include <sinew/core/index.h>
 #include <sinew/scene/retarget.h>
 
 #include "apps/cli/argument_types.h"
@@ -51,7 +52,7 @@ JointTurn parse_pose(const std::string& text, const Scene& scene) {
   const auto turn = [&](int axis) {
     return Eigen::AngleAxisd(angles[axis] * std::numbers::pi / 180, Vec3d::Unit(axis));
   };
-  return {static_cast<std::size_t>(joint), Quatd(turn(2) * turn(1) * turn(0)).cast<float>()};
+  return {to_size(joint), Quatd(turn(2) * turn(1) * turn(0)).cast<float>()};
 }
 
 /// The clip that --clip names, or null for the rest pose.

@@ -12,6 +12,7 @@
 #include <sinew/character/suggest_wrinkles.h>
 #include <sinew/core/error.h>
 #include <sinew/core/file.h>
+#include <sinew/core/index.h>
 #include <sinew/skeleton/clip.h>
 
 #include "apps/cli/argument_types.h"
@@ -93,7 +94,7 @@ WrinkleFrames measured_frames(const SuggestCommand& command) {
   frames.count = static_cast<int>(steps.size());
   if (steps.size() > 1 && steps[1].time > 0) frames.seconds = steps[1].time;
   frames.set_pose = [clips, steps, rest = rest_pose(performance.scene)](int i, Pose& pose) {
-    const Step& step = steps[static_cast<std::size_t>(i)];
+    const Step& step = steps[to_size(i)];
     pose = rest;
     sample_clip(clips[step.clip], step.time, pose);
   };
@@ -102,8 +103,8 @@ WrinkleFrames measured_frames(const SuggestCommand& command) {
 
 Json wrinkle_layer(const SuggestCommand& command, const std::shared_ptr<const Character>& character) {
   const WrinkleFrames frames = measured_frames(command);
-  const std::vector<WrinkleChoice> tools = suggest_wrinkles(
-      character, frames, static_cast<std::size_t>(command.most), progress_bar("compression"));
+  const std::vector<WrinkleChoice> tools =
+      suggest_wrinkles(character, frames, to_size(command.most), progress_bar("compression"));
   if (tools.empty())
     throw Error(fmt::format(
         "{}: nowhere is its skin pressed together enough to fold in these clips, over more than a few "

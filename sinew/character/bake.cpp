@@ -7,6 +7,7 @@
 
 #include <sinew/character/performer.h>
 #include <sinew/character/seek.h>
+#include <sinew/core/index.h>
 #include <sinew/core/parallel.h>
 
 namespace sinew {
@@ -19,8 +20,8 @@ constexpr std::size_t kPerformerMemory = std::size_t{128} << 20;
 
 std::size_t performer_count(const Performer& one, int frames) {
   const std::size_t affordable = std::max<std::size_t>(1, kPerformerMemory / one.bytes());
-  const auto threads = static_cast<std::size_t>(std::max(1, tbb::this_task_arena::max_concurrency()));
-  return std::min({affordable, threads, static_cast<std::size_t>(frames)});
+  const auto threads = to_size(std::max(1, tbb::this_task_arena::max_concurrency()));
+  return std::min({affordable, threads, to_size(frames)});
 }
 
 void write_frame(const Performer& performer, std::vector<MeshFrame>& frame, FrameWriter& writer) {
@@ -56,7 +57,7 @@ BakeReport bake(const std::shared_ptr<const Character>& character, const BakeOpt
       performers[0].perform(pose, loop + frame > 0 ? 1 / options.frames_per_second : 0);
     }
   for (int done = 0; done < frames;) {
-    const std::size_t count = std::min(batch, static_cast<std::size_t>(frames - done));
+    const std::size_t count = std::min(batch, to_size(frames - done));
     for (std::size_t i = 0; i < count; ++i) {
       if (options.set_pose) options.set_pose(start + done + static_cast<int>(i), pose);
       poses[i] = pose;

@@ -10,6 +10,7 @@
 
 #include <sinew/character/joined_surface.h>
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/core/pattern.h>
 #include <sinew/geometry/oriented_surface.h>
 #include <sinew/scene/merge_rig.h>
@@ -71,14 +72,12 @@ class SceneBinder {
   BindSceneReport take_report() { return std::move(report_); }
 
  private:
-  const std::string& joint_name(int joint) const {
-    return rig_.skeleton.joints[static_cast<std::size_t>(joint)].name;
-  }
+  const std::string& joint_name(int joint) const { return rig_.skeleton.joints[to_size(joint)].name; }
 
   /// Its bone in a rig with controllers, or null.
   const RigBone* control_bone(int joint) const {
-    const int bone = rig_.control_rig ? rig_.joint_bones[static_cast<std::size_t>(joint)] : -1;
-    return bone < 0 ? nullptr : &rig_.control_rig->bones[static_cast<std::size_t>(bone)];
+    const int bone = rig_.control_rig ? rig_.joint_bones[to_size(joint)] : -1;
+    return bone < 0 ? nullptr : &rig_.control_rig->bones[to_size(bone)];
   }
 
   bool is_controller(int joint) const {
@@ -151,7 +150,7 @@ class SceneBinder {
 
   /// Exporters mark a last bone's tail by a joint NAME_end, which nothing hangs on.
   bool is_bone_end(int joint) const {
-    const Joint& end = rig_.skeleton.joints[static_cast<std::size_t>(joint)];
+    const Joint& end = rig_.skeleton.joints[to_size(joint)];
     if (control_bone(joint) != nullptr || end.parent < 0 || !bone_joints_.contains(end.parent)) return false;
     const std::string& parent = joint_name(end.parent);
     const bool named = end.name == parent + "_end" || end.name == parent + "_End";
@@ -173,7 +172,7 @@ class SceneBinder {
   std::vector<Bone> rig_bones() const {
     std::vector<Bone> bones;
     for (const int joint : bone_joints_) {
-      const Affine3d& world = rig_pose_.world_from_joint[static_cast<std::size_t>(joint)];
+      const Affine3d& world = rig_pose_.world_from_joint[to_size(joint)];
       const RigBone* bone = control_bone(joint);
       const double length = bone == nullptr ? 0 : bone->length();
       bones.push_back({joint, -1, world.translation(), world * Vec3d(0, length, 0)});
@@ -270,8 +269,7 @@ class SceneBinder {
   }
 
   bool hangs_on(int joint, int ancestor) const {
-    while (joint >= 0 && joint != ancestor)
-      joint = rig_.skeleton.joints[static_cast<std::size_t>(joint)].parent;
+    while (joint >= 0 && joint != ancestor) joint = rig_.skeleton.joints[to_size(joint)].parent;
     return joint == ancestor;
   }
 
@@ -321,7 +319,7 @@ class SceneBinder {
     } else {
       plane = axis_plane(partner);
       if (std::none_of(weighted_joints_.begin(), weighted_joints_.end(), [&](int joint) {
-            const int other = partner[static_cast<std::size_t>(joint)];
+            const int other = partner[to_size(joint)];
             return other >= 0 && other != joint;
           }))
         pair_by_place(*plane, partner);
@@ -332,9 +330,9 @@ class SceneBinder {
     Eigen::AlignedBox3d box;
     for (const int joint : weighted_joints_) box.extend(place(joint));
     for (const int joint : weighted_joints_)
-      if (partner[static_cast<std::size_t>(joint)] == joint &&
+      if (partner[to_size(joint)] == joint &&
           std::abs(plane->height(place(joint))) > kMirrorTolerance * box.diagonal().norm())
-        partner[static_cast<std::size_t>(joint)] = -1;
+        partner[to_size(joint)] = -1;
     report_.mirror = plane;
     std::size_t with_partner = 0;
     for (std::size_t j = 0; j < partner.size(); ++j)
@@ -350,7 +348,7 @@ class SceneBinder {
     std::size_t paired = 0;
     for (const int joint : weighted_joints_) {
       box.extend(place(joint));
-      const int other = partner[static_cast<std::size_t>(joint)];
+      const int other = partner[to_size(joint)];
       if (other < 0 || other == joint) continue;
       squares += (plane.mirrored(place(joint)) - place(other)).squaredNorm();
       ++paired;
@@ -364,9 +362,7 @@ class SceneBinder {
                       off));
   }
 
-  Vec3d place(int joint) const {
-    return rig_pose_.world_from_joint[static_cast<std::size_t>(joint)].translation();
-  }
+  Vec3d place(int joint) const { return rig_pose_.world_from_joint[to_size(joint)].translation(); }
 
   /// Across the axis asked for, through the middle of the joints that are their own partners and of pairs.
   MirrorPlane axis_plane(const std::vector<int>& partner) const {
@@ -375,7 +371,7 @@ class SceneBinder {
                                                               : 2;
     std::vector<double> pairs, axial;
     for (const int joint : weighted_joints_) {
-      const int other = partner[static_cast<std::size_t>(joint)];
+      const int other = partner[to_size(joint)];
       if (other > joint) pairs.push_back(0.5 * (place(joint)[axis] + place(other)[axis]));
       if (other == joint) axial.push_back(place(joint)[axis]);
     }
@@ -408,7 +404,7 @@ class SceneBinder {
     for (const int joint : weighted_joints_) {
       const int other = mirror_image(joint);
       const bool mutual = other >= 0 && mirror_image(other) == joint;
-      partner[static_cast<std::size_t>(joint)] = mutual ? other : -1;
+      partner[to_size(joint)] = mutual ? other : -1;
     }
   }
 
@@ -422,8 +418,8 @@ class SceneBinder {
       const SceneMesh& mesh = mesh_.meshes[part.mesh];
       std::vector<int> joint_of_slot;
       if (mesh.skin >= 0)
-        for (const int joint : mesh_.skins[static_cast<std::size_t>(mesh.skin)].joints) {
-          const auto entry = locked.find(mesh_.skeleton.joints[static_cast<std::size_t>(joint)].name);
+        for (const int joint : mesh_.skins[to_size(mesh.skin)].joints) {
+          const auto entry = locked.find(mesh_.skeleton.joints[to_size(joint)].name);
           joint_of_slot.push_back(entry == locked.end() ? -1 : entry->second);
         }
       for (const std::uint32_t v : part.weld.first_vertex) {
@@ -461,7 +457,7 @@ class SceneBinder {
     std::vector<BoundJoint> all = joint_statistics(bound.scene, chosen_);
     std::vector<std::string> unused;
     for (const int joint : weighted_joints_) {
-      BoundJoint& moved = all[static_cast<std::size_t>(bound.joint_of_rig[static_cast<std::size_t>(joint)])];
+      BoundJoint& moved = all[to_size(bound.joint_of_rig[to_size(joint)])];
       moved.locked = locked_joints_.contains(joint);
       if (moved.vertices == 0) unused.push_back(moved.name);
       report_.joints.push_back(std::move(moved));
@@ -518,19 +514,18 @@ std::vector<BoundJoint> joint_statistics(const Scene& scene, std::span<const std
   for (const std::size_t m : meshes) {
     const SceneMesh& mesh = scene.meshes[m];
     if (mesh.skin < 0) continue;
-    const std::vector<int>& joint_of_slot = scene.skins[static_cast<std::size_t>(mesh.skin)].joints;
+    const std::vector<int>& joint_of_slot = scene.skins[to_size(mesh.skin)].joints;
     for (std::size_t v = 0; v < mesh.weights.rows(); ++v) {
       const auto slots = mesh.weights.row_joints(v);
       const auto values = mesh.weights.row_values(v);
       for (std::size_t i = 0; i < slots.size(); ++i) {
-        BoundJoint& joint = joints[static_cast<std::size_t>(joint_of_slot[slots[i]])];
+        BoundJoint& joint = joints[to_size(joint_of_slot[slots[i]])];
         ++joint.vertices;
         joint.weight += values[i];
       }
       if (slots.empty()) continue;
-      const std::size_t heaviest =
-          static_cast<std::size_t>(std::max_element(values.begin(), values.end()) - values.begin());
-      ++joints[static_cast<std::size_t>(joint_of_slot[slots[heaviest]])].dominated;
+      const std::size_t heaviest = to_size(std::max_element(values.begin(), values.end()) - values.begin());
+      ++joints[to_size(joint_of_slot[slots[heaviest]])].dominated;
     }
   }
   return joints;

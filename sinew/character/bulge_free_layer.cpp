@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <sinew/character/character.h>
+#include <sinew/core/index.h>
 #include <sinew/skeleton/bones.h>
 #include <sinew/skinning/bulge_free.h>
 #include <sinew/skinning/dual_quaternion.h>
@@ -104,7 +105,7 @@ void BoneBuilder::add_skin(const BindingRange& range) {
   for (std::size_t b = range.first; b <= range.last; ++b) {
     const int number = bindings[b].joint;
     if (number < 0 || !used_[b]) continue;
-    const auto joint = static_cast<std::size_t>(number);
+    const auto joint = to_size(number);
     const Affine3d rest = bindings[b].joint_from_rest.inverse();
     // A bind matrix that flattens has no way back: such a joint has no place.
     if (binding_of_joint[joint] >= 0 || !rest.matrix().allFinite() ||
@@ -115,7 +116,7 @@ void BoneBuilder::add_skin(const BindingRange& range) {
     rest_from_joint[joint] = rest;
     some_place = rest.translation();
   }
-  const auto binding_of = [&](int joint) { return binding_of_joint[static_cast<std::size_t>(joint)]; };
+  const auto binding_of = [&](int joint) { return binding_of_joint[to_size(joint)]; };
   bool any = false;
   for (std::size_t j = 0; j < skeleton.size(); ++j) {
     if (binding_of_joint[j] < 0)
@@ -127,7 +128,7 @@ void BoneBuilder::add_skin(const BindingRange& range) {
 
   const std::vector<Bone> segments =
       derive_bones(skeleton, rest_from_joint, [&](int joint, const Vec3d& head, const Vec3d& direction) {
-        return leaf_tail(static_cast<std::size_t>(binding_of(joint)), joint, head, direction);
+        return leaf_tail(to_size(binding_of(joint)), joint, head, direction);
       });
   const auto segments_of = [&](int joint) {
     const auto before = [](const Bone& bone, int j) { return bone.joint < j; };
@@ -138,16 +139,16 @@ void BoneBuilder::add_skin(const BindingRange& range) {
 
   for (std::size_t j = skeleton.size(); j-- > 0;) {
     if (binding_of_joint[j] < 0) continue;
-    BulgeFreeBone& bone = bones_[static_cast<std::size_t>(binding_of_joint[j])];
+    BulgeFreeBone& bone = bones_[to_size(binding_of_joint[j])];
     for (int above = skeleton.joints[j].parent; above >= 0 && bone.parent < 0;
-         above = skeleton.joints[static_cast<std::size_t>(above)].parent)
+         above = skeleton.joints[to_size(above)].parent)
       bone.parent = binding_of(above);
     bone.head = rest_from_joint[j].translation();
 
     const std::span<const Bone> own = segments_of(static_cast<int>(j));
     if (own.size() == 1 && own[0].child >= 0 && own[0].tail == own[0].head) {
       // All children lie on the joint itself: the bone is the child's, which comes later in the skeleton.
-      const BulgeFreeBone& child = bones_[static_cast<std::size_t>(binding_of(own[0].child))];
+      const BulgeFreeBone& child = bones_[to_size(binding_of(own[0].child))];
       bone.tail = child.tail;
       bone.tail_joint = child.tail_joint;
       continue;

@@ -10,6 +10,7 @@
 #include <sinew/character/base_layer.h>
 #include <sinew/character/rest_joints.h>
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/scene/normal_slots.h>
 #include <sinew/scene/refine_mesh.h>
 #include <sinew/scene/weld_keys.h>
@@ -169,9 +170,9 @@ std::shared_ptr<const Character> Character::make(const Scene& scene, const Recip
 
 std::uint32_t Character::bind_skin(const Scene& scene, int number) {
   first_binding_of_skin_.resize(scene.skins.size(), -1);
-  std::int64_t& first = first_binding_of_skin_[static_cast<std::size_t>(number)];
+  std::int64_t& first = first_binding_of_skin_[to_size(number)];
   if (first < 0) {
-    const Skin& skin = scene.skins[static_cast<std::size_t>(number)];
+    const Skin& skin = scene.skins[to_size(number)];
     first = static_cast<std::int64_t>(bindings_.size());
     for (std::size_t j = 0; j < skin.joints.size(); ++j)
       add_binding(bindings_, skin.joints[j], Affine3d(skin.joint_from_mesh[j].cast<double>()), scene);
@@ -197,11 +198,11 @@ void Character::add_mesh(const Scene& scene, std::size_t mesh_index, const Recip
       mesh.skinned ? bind_skin(scene, source.skin) : static_cast<std::uint32_t>(bindings_.size());
   std::uint32_t fallback_binding = first_binding;
   if (mesh.skinned) {
-    fallback_binding += root_of_skin(scene.skins[static_cast<std::size_t>(source.skin)]);
+    fallback_binding += root_of_skin(scene.skins[to_size(source.skin)]);
   } else if (source.joint >= 0) {
     std::vector<Affine3d> world_from_joint(skeleton_.size());
     forward_kinematics(skeleton_, rest_pose_.joints, world_from_joint);
-    const Affine3d& world = world_from_joint[static_cast<std::size_t>(source.joint)];
+    const Affine3d& world = world_from_joint[to_size(source.joint)];
     const double volume = std::abs(world.linear().determinant());
     // A node scaled to nothing at rest has no way back: its mesh then stays in its own space.
     if (volume > 1e-30 && volume < 1e30 && world.matrix().cwiseAbs().maxCoeff() < 1e15)
@@ -217,7 +218,7 @@ void Character::add_mesh(const Scene& scene, std::size_t mesh_index, const Recip
   for (std::uint32_t first : mesh.weld.first_vertex)
     rest_.push_back(to_rest(source.surface.positions[first]));
   for (const VertexAttribute& attribute : source.attributes) {
-    const auto width = static_cast<std::size_t>(std::max(attribute.width, 1));
+    const auto width = to_size(std::max(attribute.width, 1));
     std::vector<float>& painted = painted_[attribute.name];
     painted.resize(rest_.size(), 0);
     painted_meshes_[attribute.name].push_back(mesh_index);
@@ -253,12 +254,12 @@ void Character::add_mesh(const Scene& scene, std::size_t mesh_index, const Recip
       row = {{fallback_binding, 1.0f}};
       if (mesh.skinned) ++unweighted;
     }
-    append_row(weights, row, static_cast<std::size_t>(recipe.influences), repairs);
+    append_row(weights, row, to_size(recipe.influences), repairs);
   }
   if (unweighted > 0)
-    warnings_.push_back(
-        fmt::format("mesh '{}': {} vertices without weights follow joint '{}'", mesh.name, unweighted,
-                    skeleton_.joints[static_cast<std::size_t>(bindings_[fallback_binding].joint)].name));
+    warnings_.push_back(fmt::format("mesh '{}': {} vertices without weights follow joint '{}'", mesh.name,
+                                    unweighted,
+                                    skeleton_.joints[to_size(bindings_[fallback_binding].joint)].name));
 
   const NormalSlots slots = normal_slots(source);
   mesh.slot_group = group_slots(slots, mesh.weld, group_count);

@@ -9,6 +9,7 @@
 #include <sinew/character/character_muscles.h>
 #include <sinew/character/rest_joints.h>
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/core/parallel.h>
 #include <sinew/core/pattern.h>
 #include <sinew/geometry/orientation.h>
@@ -98,12 +99,12 @@ std::vector<JointPart> joint_parts(const Character& character, const ImplicitOpt
     const std::int32_t binding = binding_of_triangle[t];
     const std::size_t mesh = mesh_of_vertex[character.triangles()[t][0]];
     if (binding < 0 || !allowed[mesh]) continue;
-    const int joint = character.bindings()[static_cast<std::size_t>(binding)].joint;
+    const int joint = character.bindings()[to_size(binding)].joint;
     if (joint < 0) continue;
-    JointPart& part = parts[static_cast<std::size_t>(joint)];
-    std::size_t& best = part_rank[static_cast<std::size_t>(joint)];
+    JointPart& part = parts[to_size(joint)];
+    std::size_t& best = part_rank[to_size(joint)];
     if (rank[mesh] > best) continue;
-    if (rank[mesh] < best) best = rank[mesh], part = {static_cast<std::size_t>(binding), mesh, {}};
+    if (rank[mesh] < best) best = rank[mesh], part = {to_size(binding), mesh, {}};
     part.triangles.push_back(t);
   }
   return parts;
@@ -111,15 +112,15 @@ std::vector<JointPart> joint_parts(const Character& character, const ImplicitOpt
 
 /// The nearest joint above that has a part; -1: none.
 int parent_with_part(const Skeleton& skeleton, std::span<const JointPart> parts, int joint) {
-  int parent = skeleton.joints[static_cast<std::size_t>(joint)].parent;
-  while (parent >= 0 && parts[static_cast<std::size_t>(parent)].triangles.empty())
-    parent = skeleton.joints[static_cast<std::size_t>(parent)].parent;
+  int parent = skeleton.joints[to_size(joint)].parent;
+  while (parent >= 0 && parts[to_size(parent)].triangles.empty())
+    parent = skeleton.joints[to_size(parent)].parent;
   return parent;
 }
 
 BonePart bone_part(const Character& character, const RestJoints& joints, std::span<const JointPart> parts,
                    int joint) {
-  const JointPart& source = parts[static_cast<std::size_t>(joint)];
+  const JointPart& source = parts[to_size(joint)];
   BonePart part;
   part.triangles = source.triangles;
   const CharacterMesh& body = character.meshes()[source.mesh];
@@ -137,7 +138,7 @@ BonePart bone_part(const Character& character, const RestJoints& joints, std::sp
     if (!segment.tail.allFinite()) continue;
     // Where several bones begin, the joint is inside of the part.
     segment.close_head = bones.size() == 1 && parent_with_part(character.skeleton(), parts, joint) >= 0;
-    segment.close_tail = bone.child >= 0 && !parts[static_cast<std::size_t>(bone.child)].triangles.empty();
+    segment.close_tail = bone.child >= 0 && !parts[to_size(bone.child)].triangles.empty();
     if (bones.size() > 1 && bone.child >= 0) {
       const std::span<const Bone> onward = joints.bones_of(bone.child);
       if (!onward.empty()) segment.tail_direction = onward[0].tail - onward[0].head;
@@ -174,8 +175,7 @@ CompositionTree compose_fields(const Character& character, const FieldSet& set,
   operators.push_back(Operator());
   std::vector<CompositionJoint> pairs;
   for (const FieldJoint& joint : set.joints) {
-    const std::string& name =
-        character.skeleton().joints[static_cast<std::size_t>(joint_of_field[joint.child])].name;
+    const std::string& name = character.skeleton().joints[to_size(joint_of_field[joint.child])].name;
     std::uint32_t operation = 0;
     for (std::uint32_t i = 0; i < options.joints.size(); ++i)
       if (matches_pattern(name, options.joints[i].joint)) operation = i + 1;
@@ -222,22 +222,22 @@ CharacterFields make_character_fields(const Character& character, const Implicit
   }
   for (std::uint32_t f = 0; f < set->fields.size(); ++f) {
     const int joint = joint_of_field[f];
-    int parent = character.skeleton().joints[static_cast<std::size_t>(joint)].parent;
-    while (parent >= 0 && field_of_joint[static_cast<std::size_t>(parent)] < 0)
-      parent = character.skeleton().joints[static_cast<std::size_t>(parent)].parent;
+    int parent = character.skeleton().joints[to_size(joint)].parent;
+    while (parent >= 0 && field_of_joint[to_size(parent)] < 0)
+      parent = character.skeleton().joints[to_size(parent)].parent;
     if (parent < 0) continue;
-    set->joints.push_back({static_cast<std::uint32_t>(field_of_joint[static_cast<std::size_t>(parent)]), f,
-                           joints.place(parts[static_cast<std::size_t>(joint)].binding)});
+    set->joints.push_back({static_cast<std::uint32_t>(field_of_joint[to_size(parent)]), f,
+                           joints.place(parts[to_size(joint)].binding)});
   }
   for (const auto& binding : character.bindings()) {
     int joint = binding.joint;
-    while (joint >= 0 && field_of_joint[static_cast<std::size_t>(joint)] < 0)
-      joint = character.skeleton().joints[static_cast<std::size_t>(joint)].parent;
-    set->field_of_transform.push_back(joint < 0 ? -1 : field_of_joint[static_cast<std::size_t>(joint)]);
+    while (joint >= 0 && field_of_joint[to_size(joint)] < 0)
+      joint = character.skeleton().joints[to_size(joint)].parent;
+    set->field_of_transform.push_back(joint < 0 ? -1 : field_of_joint[to_size(joint)]);
   }
   std::vector<FieldSource> sources;
   for (const int joint : joint_of_field) {
-    const JointPart& part = parts[static_cast<std::size_t>(joint)];
+    const JointPart& part = parts[to_size(joint)];
     sources.push_back({joint, part.binding, part.mesh});
   }
   set->muscles = make_muscles(character, joints, sources, options.muscles);
@@ -252,8 +252,8 @@ CharacterFields make_character_fields(const Character& character, const Implicit
   for (std::size_t v = 0; v < result.own.size(); ++v)
     for (const std::uint32_t binding : character.skin_weights().row_joints(v)) {
       const int joint = character.bindings()[binding].joint;
-      if (joint < 0 || field_of_joint[static_cast<std::size_t>(joint)] < 0) continue;
-      result.own[v] = field_of_joint[static_cast<std::size_t>(joint)];
+      if (joint < 0 || field_of_joint[to_size(joint)] < 0) continue;
+      result.own[v] = field_of_joint[to_size(joint)];
       break;
     }
   result.set = std::move(set);

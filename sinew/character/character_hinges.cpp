@@ -5,6 +5,7 @@
 
 #include <Eigen/LU>
 
+#include <sinew/core/index.h>
 #include <sinew/geometry/disjoint_sets.h>
 
 namespace sinew {
@@ -38,11 +39,10 @@ std::vector<Hinge> find_hinges(const Character& character) {
   std::vector<Hinge> hinges;
   for (std::uint32_t b = 0; b < bindings.size(); ++b) {
     if (bindings[b].joint < 0) continue;
-    const auto joint = static_cast<std::size_t>(bindings[b].joint);
+    const auto joint = to_size(bindings[b].joint);
     const Vec3d position = bindings[b].joint_from_rest.inverse().translation();
     if (!position.allFinite()) continue;
-    for (int above = joints[joint].parent; above >= 0;
-         above = joints[static_cast<std::size_t>(above)].parent) {
+    for (int above = joints[joint].parent; above >= 0; above = joints[to_size(above)].parent) {
       const auto found = binding_of.find({above, pieces.find(b)});
       if (found == binding_of.end()) continue;
       hinges.push_back({joints[joint].name, b, found->second, position});

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/core/pattern.h>
 #include <sinew/geometry/ray_query.h>
 #include <sinew/geometry/segment.h>
@@ -89,8 +90,8 @@ class MuscleMaker {
  private:
   [[noreturn]] void fail(const std::string& what) const { throw Error(fmt::format("{}: {}", where_, what)); }
 
-  const std::string& name(int joint) const { return skeleton_.joints[static_cast<std::size_t>(joint)].name; }
-  int parent(int joint) const { return skeleton_.joints[static_cast<std::size_t>(joint)].parent; }
+  const std::string& name(int joint) const { return skeleton_.joints[to_size(joint)].name; }
+  int parent(int joint) const { return skeleton_.joints[to_size(joint)].parent; }
 
   /// Joints on the way from one to the other; the skeleton's size where there is none.
   int steps_between(int a, int b) const {
@@ -246,7 +247,7 @@ std::vector<Muscle> make_muscles(const Character& character, const RestJoints& j
   std::vector<std::size_t> count(fields.size(), 0);
   MeshSurfaces surfaces(character);
   const auto name = [&](int joint) -> const std::string& {
-    return character.skeleton().joints[static_cast<std::size_t>(joint)].name;
+    return character.skeleton().joints[to_size(joint)].name;
   };
   for (std::size_t i = 0; i < choices.size(); ++i) {
     const MuscleChoice& choice = choices[i];

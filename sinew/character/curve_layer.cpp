@@ -10,6 +10,7 @@
 #include <sinew/character/character.h>
 #include <sinew/character/rest_joints.h>
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/skeleton/joint_names.h>
 
 namespace sinew {
@@ -32,17 +33,17 @@ struct BoneTree {
         has_bone(character.skeleton().size(), false),
         place(character.skeleton().size(), Vec3d::Zero()) {
     for (const Bone& bone : bones) {
-      const auto joint = static_cast<std::size_t>(bone.joint);
+      const auto joint = to_size(bone.joint);
       has_bone[joint] = true;
       place[joint] = bone.head;
       if (bone.child < 0) continue;
-      parent[static_cast<std::size_t>(bone.child)] = bone.joint;
+      parent[to_size(bone.child)] = bone.joint;
       children[joint].push_back(bone.child);
     }
   }
   double length(int joint) const {  // of the bone from its parent
-    const auto j = static_cast<std::size_t>(joint);
-    return (place[j] - place[static_cast<std::size_t>(parent[j])]).norm();
+    const auto j = to_size(joint);
+    return (place[j] - place[to_size(parent[j])]).norm();
   }
   std::vector<int> parent;
   std::vector<std::vector<int>> children;
@@ -72,8 +73,8 @@ void keep_even_pieces(const BoneTree& tree, const std::vector<int>& row, double 
 std::vector<int> path(const Skeleton& skeleton, const BoneTree& tree, int from, int to) {
   std::vector<int> joints;
   int joint = to;
-  for (; joint >= 0; joint = skeleton.joints[static_cast<std::size_t>(joint)].parent) {
-    if (tree.has_bone[static_cast<std::size_t>(joint)]) joints.push_back(joint);
+  for (; joint >= 0; joint = skeleton.joints[to_size(joint)].parent) {
+    if (tree.has_bone[to_size(joint)]) joints.push_back(joint);
     if (joint == from) break;
   }
   if (joint < 0) return {};
@@ -112,10 +113,10 @@ std::vector<std::vector<int>> named_chains(const CurveOptions& options, const Ch
     if (chain.size() < 2)
       throw Error(fmt::format("{}: has only one joint that moves the skin; at least 2 make a curve", where));
     for (const int joint : chain) {
-      int& owner = chain_of_joint[static_cast<std::size_t>(joint)];
+      int& owner = chain_of_joint[to_size(joint)];
       if (owner >= 0)
         throw Error(fmt::format("{}: joint '{}' is in chains[{}] already", where,
-                                skeleton.joints[static_cast<std::size_t>(joint)].name, owner));
+                                skeleton.joints[to_size(joint)].name, owner));
       owner = static_cast<int>(c);
     }
     chains.push_back(std::move(chain));
@@ -158,7 +159,7 @@ std::vector<CurveChain> bound_chains(const Character& character, const RestJoint
       for (const int member : chain) {
         const int beside = member == joint ? static_cast<int>(b) : joints.binding_beside(b, member);
         if (beside < 0) continue;
-        const Vec3d& place = joints.place(static_cast<std::size_t>(beside));
+        const Vec3d& place = joints.place(to_size(beside));
         if (!place.allFinite()) continue;
         bound.joints.push_back(static_cast<std::uint32_t>(beside));
         bound.places.push_back(place);
@@ -218,13 +219,11 @@ std::vector<std::vector<int>> find_chains(const Character& character, std::span<
   std::vector<std::vector<int>> chains;
   for (std::size_t j = 0; j < skeleton.size(); ++j) {
     if (family[j] == SoftPart::none) continue;
-    const auto same = [&](int other) {
-      return other >= 0 && family[static_cast<std::size_t>(other)] == family[j];
-    };
+    const auto same = [&](int other) { return other >= 0 && family[to_size(other)] == family[j]; };
     if (same(tree.parent[j])) continue;
     std::vector<int> row{static_cast<int>(j)};
     for (;;) {
-      const std::vector<int>& children = tree.children[static_cast<std::size_t>(row.back())];
+      const std::vector<int>& children = tree.children[to_size(row.back())];
       if (std::count_if(children.begin(), children.end(), same) != 1) break;
       row.push_back(*std::find_if(children.begin(), children.end(), same));
     }
@@ -233,14 +232,14 @@ std::vector<std::vector<int>> find_chains(const Character& character, std::span<
 
   for (std::size_t j = 0; j < skeleton.size(); ++j) {
     const auto is_plain = [&](int joint) {
-      const auto k = static_cast<std::size_t>(joint);
+      const auto k = to_size(joint);
       return tree.has_bone[k] && tree.children[k].size() <= 1 && family[k] == SoftPart::none &&
              !is_limb_name(skeleton.joints[k].name);
     };
     if (!is_plain(static_cast<int>(j)) || (tree.parent[j] >= 0 && is_plain(tree.parent[j]))) continue;
     std::vector<int> row{static_cast<int>(j)};
     for (;;) {
-      const std::vector<int>& children = tree.children[static_cast<std::size_t>(row.back())];
+      const std::vector<int>& children = tree.children[to_size(row.back())];
       if (children.empty() || !is_plain(children.front())) break;
       row.push_back(children.front());
     }

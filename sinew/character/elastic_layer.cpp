@@ -6,6 +6,7 @@
 
 #include <sinew/character/character_fields.h>
 #include <sinew/character/character_hinges.h>
+#include <sinew/core/index.h>
 #include <sinew/core/pattern.h>
 
 namespace sinew {
@@ -73,7 +74,7 @@ ElasticLayer::ElasticLayer(const Character& character, const ElasticLayerOptions
     const int joint = bindings_[character.skin_weights().row_joints(v)[0]].joint;
     if (joint < 0) continue;
     for (const RigidPart& part : options.rigid)
-      if (matches_pattern(skeleton_.joints[static_cast<std::size_t>(joint)].name, part.joint))
+      if (matches_pattern(skeleton_.joints[to_size(joint)].name, part.joint))
         rigidity[v] = static_cast<float>(part.rigidity);
     if (!painted.empty()) rigidity[v] = std::max(rigidity[v], std::clamp(painted[v], 0.0f, 1.0f));
   }
@@ -120,10 +121,9 @@ void ElasticLayer::pose_bindings(std::span<const Transform> joints, std::span<co
                                  std::span<Affine3d> posed_from_rest) const {
   forward_kinematics(skeleton_, joints, world_from_joint);
   for (std::size_t b = 0; b < bindings_.size(); ++b)
-    posed_from_rest[b] =
-        bindings_[b].joint < 0
-            ? unmoved[b]
-            : world_from_joint[static_cast<std::size_t>(bindings_[b].joint)] * bindings_[b].joint_from_rest;
+    posed_from_rest[b] = bindings_[b].joint < 0
+                             ? unmoved[b]
+                             : world_from_joint[to_size(bindings_[b].joint)] * bindings_[b].joint_from_rest;
 }
 
 void ElasticLayer::deform(const LayerFrame& frame, LayerState* state, std::span<Vec3f> positions) const {

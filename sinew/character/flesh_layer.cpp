@@ -9,6 +9,7 @@
 #include <sinew/character/rest_joints.h>
 #include <sinew/character/suggest_flesh.h>
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/core/parallel.h>
 #include <sinew/core/pattern.h>
 #include <sinew/core/rotation.h>
@@ -69,10 +70,10 @@ class ElementMaker {
   }
 
  private:
-  const std::string& name(int joint) const { return skeleton_.joints[static_cast<std::size_t>(joint)].name; }
+  const std::string& name(int joint) const { return skeleton_.joints[to_size(joint)].name; }
 
   bool below(int joint, int above) const {
-    while (joint > above) joint = skeleton_.joints[static_cast<std::size_t>(joint)].parent;
+    while (joint > above) joint = skeleton_.joints[to_size(joint)].parent;
     return joint == above;
   }
 
@@ -112,7 +113,7 @@ class ElementMaker {
       if (j == joint || !matches_pattern(name(j), choice_.to) || !below(j, joint)) continue;
       const int end = joints_.binding_beside(binding, j);
       if (end < 0) continue;
-      sum += joints_.place(static_cast<std::size_t>(end));
+      sum += joints_.place(to_size(end));
       ends.push_back(j);
     }
     if (ends.empty())

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 
 namespace sinew {
 
@@ -146,8 +147,8 @@ std::string_view MuscleChoice::side_name() const {
 }
 
 ImplicitOptions::ImplicitOptions() {
-  operation.kind = static_cast<std::size_t>(OperatorKind::union_);
-  operation.response = static_cast<std::size_t>(ResponsePreset::elbow);
+  operation.kind = to_size(OperatorKind::union_);
+  operation.response = to_size(ResponsePreset::elbow);
 }
 
 void ImplicitOptions::visit(FieldVisitor& visitor) {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/core/pattern.h>
 #include <sinew/scene/weld_keys.h>
 
@@ -44,7 +45,7 @@ void tell_dropped_skins(MergedRig& merged, const JoinedSurface& surface) {
   for (const JoinedSurface::Part& part : surface.parts) {
     const SceneMesh& mesh = merged.scene.meshes[part.mesh];
     if (mesh.skin < 0) continue;
-    const std::vector<int>& joints = merged.scene.skins[static_cast<std::size_t>(mesh.skin)].joints;
+    const std::vector<int>& joints = merged.scene.skins[to_size(mesh.skin)].joints;
     const auto foreign =
         std::count_if(joints.begin(), joints.end(), [&](int joint) { return !rig.contains(joint); });
     if (foreign > 0)
@@ -138,17 +139,15 @@ MergedRig bind_joined(const Scene& mesh, const Scene& rig, const JoinedSurface& 
   tell_dropped_skins(merged, surface);
   std::vector<int> slot_of_joint(rig.skeleton.size(), -1), merged_joints;
   for (std::size_t i = 0; i < joints.size(); ++i) {
-    slot_of_joint[static_cast<std::size_t>(joints[i])] = static_cast<int>(i);
-    merged_joints.push_back(merged.joint_of_rig[static_cast<std::size_t>(joints[i])]);
+    slot_of_joint[to_size(joints[i])] = static_cast<int>(i);
+    merged_joints.push_back(merged.joint_of_rig[to_size(joints[i])]);
   }
   std::vector<NewBinding> bindings;
   for (const JoinedSurface::Part& part : surface.parts) {
     NewBinding binding{part.mesh, {}, file_weights(part, weights, slot_of_joint)};
     for (const int joint : joints)
       binding.joint_from_mesh.push_back(
-          (joint_from_world[static_cast<std::size_t>(joint)] * scene_from_mesh[part.mesh])
-              .matrix()
-              .cast<float>());
+          (joint_from_world[to_size(joint)] * scene_from_mesh[part.mesh]).matrix().cast<float>());
     bindings.push_back(std::move(binding));
   }
   bind_meshes(merged.scene, merged_joints, rig.skins.empty() ? rig.source.stem().string() : rig.skins[0].name,

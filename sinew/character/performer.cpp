@@ -8,6 +8,7 @@
 
 #include <sinew/core/error.h>
 #include <sinew/core/held_bytes.h>
+#include <sinew/core/index.h>
 #include <sinew/core/parallel.h>
 
 namespace sinew {
@@ -161,8 +162,7 @@ void Performer::perform(const Pose& pose, double seconds) {
   const std::span<const Binding> bindings = character_->bindings();
   for (std::size_t b = 0; b < bindings.size(); ++b) {
     if (bindings[b].joint < 0) continue;
-    const Affine3d posed =
-        world_from_joint_[static_cast<std::size_t>(bindings[b].joint)] * bindings[b].joint_from_rest;
+    const Affine3d posed = world_from_joint_[to_size(bindings[b].joint)] * bindings[b].joint_from_rest;
     const bool good = usable(posed);
     posed_from_rest_[b] = good ? posed : posed_at_rest_[b];
     if (!good) ++rejected_joints_;
@@ -225,7 +225,7 @@ const Affine3d& Performer::scene_from_mesh(std::size_t mesh) const {
   static const Affine3d identity = Affine3d::Identity();
   const CharacterMesh& source = character_->meshes()[mesh];
   if (source.skinned || source.joint < 0) return identity;
-  return world_from_joint_[static_cast<std::size_t>(source.joint)];
+  return world_from_joint_[to_size(source.joint)];
 }
 
 }  // namespace sinew

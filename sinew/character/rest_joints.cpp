@@ -6,6 +6,7 @@
 
 #include <Eigen/LU>
 
+#include <sinew/core/index.h>
 #include <sinew/skinning/leaf_bones.h>
 
 namespace sinew {
@@ -44,7 +45,7 @@ RestJoints::RestJoints(const Character& character)
     places_.push_back(joint_from_rest.linear().inverse() * -joint_from_rest.translation());
     joint_of_binding.push_back(bindings_[b].joint);
     if (bindings_[b].joint >= 0 && !solid_[b] && is_usable(b))
-      bindings_of_joint_[static_cast<std::size_t>(bindings_[b].joint)].push_back(b);
+      bindings_of_joint_[to_size(bindings_[b].joint)].push_back(b);
   }
 
   std::vector<Affine3d> rest_from_joint = rest_world_;
@@ -54,9 +55,8 @@ RestJoints::RestJoints(const Character& character)
     if (!bindings_of_joint_[j].empty()) {
       rest_from_joint[j] = bindings_[bindings_of_joint_[j].front()].joint_from_rest.inverse();
       known[j] = true;
-    } else if (parent >= 0 && known[static_cast<std::size_t>(parent)]) {
-      rest_from_joint[j] =
-          rest_from_joint[static_cast<std::size_t>(parent)] * character.rest_pose().joints[j].matrix();
+    } else if (parent >= 0 && known[to_size(parent)]) {
+      rest_from_joint[j] = rest_from_joint[to_size(parent)] * character.rest_pose().joints[j].matrix();
       known[j] = true;
     }
   }
@@ -73,18 +73,18 @@ std::span<const Bone> RestJoints::bones_of(int joint) const {
 }
 
 Vec3d RestJoints::tail(std::size_t binding, const Bone& bone) const {
-  const std::vector<std::size_t>& candidates = bindings_of_joint_[static_cast<std::size_t>(bone.joint)];
+  const std::vector<std::size_t>& candidates = bindings_of_joint_[to_size(bone.joint)];
   if (candidates.empty() || candidates.front() == binding) return bone.tail;
   return bindings_[binding].joint_from_rest.inverse() *
          (bindings_[candidates.front()].joint_from_rest * bone.tail);
 }
 
 int RestJoints::binding_beside(std::size_t binding, int joint) const {
-  const std::vector<std::size_t>& candidates = bindings_of_joint_[static_cast<std::size_t>(joint)];
+  const std::vector<std::size_t>& candidates = bindings_of_joint_[to_size(joint)];
   if (candidates.empty()) return -1;
   if (candidates.size() == 1 || bindings_[binding].joint < 0) return static_cast<int>(candidates.front());
-  const Vec3d expected = rest_world_[static_cast<std::size_t>(bindings_[binding].joint)].inverse() *
-                         rest_world_[static_cast<std::size_t>(joint)].translation();
+  const Vec3d expected =
+      rest_world_[to_size(bindings_[binding].joint)].inverse() * rest_world_[to_size(joint)].translation();
   const auto error = [&](std::size_t b) {
     const double distance = (bindings_[binding].joint_from_rest * places_[b] - expected).norm();
     return std::isfinite(distance) ? distance : std::numeric_limits<double>::max();

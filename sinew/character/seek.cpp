@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 
 namespace sinew {
 
@@ -61,7 +62,7 @@ Seeker::Seeker(std::shared_ptr<const Character> character,
     : character_(std::move(character)),
       set_pose_(std::make_shared<const std::function<void(int, Pose&)>>(std::move(set_pose))),
       frames_per_second_(frames_per_second),
-      most_checkpoints_(static_cast<std::size_t>(std::max(0, options.most_checkpoints))) {
+      most_checkpoints_(to_size(std::max(0, options.most_checkpoints))) {
   check_rate(frames_per_second);
   if (options.most_checkpoints < 0)
     throw Error(fmt::format("{} checkpoints; 0 is the least", options.most_checkpoints));
@@ -79,7 +80,7 @@ std::int64_t Seeker::prepare(Performer& performer, int frame) const {
   if (left_at == frame) return std::int64_t{frame} + 1;
   if (!character_->has_history()) return frame;
   // As many checkpoints are before `frame` or at it.
-  const std::size_t usable = std::min(static_cast<std::size_t>(frame / spacing_), checkpoints_.size());
+  const std::size_t usable = std::min(to_size(frame / spacing_), checkpoints_.size());
   const std::int64_t resumed = static_cast<std::int64_t>(usable) * spacing_;
   if (left_at >= 0 && left_at < frame && left_at + 1 >= resumed) return left_at + 1;
   if (usable == 0)

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <sinew/character/rest_joints.h>
+#include <sinew/core/index.h>
 
 namespace sinew {
 
@@ -76,7 +77,7 @@ std::vector<StretchBone> stretch_bones(const Character& character, const Stretch
       if (bones.size() > 1 && is_leaf(joints.bones_of(bone.child))) continue;
       const int end = joints.binding_beside(b, bone.child);
       if (end < 0) continue;
-      const Vec3d tail = joints.place(static_cast<std::size_t>(end));
+      const Vec3d tail = joints.place(to_size(end));
       // Too short to tell a direction from rounding.
       const double length = (tail - head).norm();
       if (!(length > 1e-6 * (head.norm() + tail.norm())) || !(length > 1e-12)) continue;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/skeleton/joint_names.h>
 
 namespace sinew {
@@ -51,7 +52,7 @@ class FleshSuggester {
     has_skin_.assign(skeleton_.size(), false);
     for (std::size_t v = 0; v < character.rest().size(); ++v) {
       const int joint = character.bindings()[character.skin_weights().row_joints(v)[0]].joint;
-      if (joint >= 0) has_skin_[static_cast<std::size_t>(joint)] = true;
+      if (joint >= 0) has_skin_[to_size(joint)] = true;
     }
   }
 
@@ -96,7 +97,7 @@ class FleshSuggester {
 
   bool below(std::size_t joint, std::size_t above) const {
     int at = static_cast<int>(joint);
-    while (at > static_cast<int>(above)) at = skeleton_.joints[static_cast<std::size_t>(at)].parent;
+    while (at > static_cast<int>(above)) at = skeleton_.joints[to_size(at)].parent;
     return at == static_cast<int>(above);
   }
 

@@ -9,6 +9,7 @@
 #include <Eigen/Geometry>
 
 #include <sinew/character/performer.h>
+#include <sinew/core/index.h>
 #include <sinew/effects/compression.h>
 #include <sinew/geometry/one_rings.h>
 
@@ -245,7 +246,7 @@ class WrinkleSuggester {
 
   std::string name_of(std::uint32_t v) const {
     const int joint = character_.bindings()[character_.skin_weights().row_joints(v)[0]].joint;
-    return joint < 0 ? "wrinkles" : character_.skeleton().joints[static_cast<std::size_t>(joint)].name;
+    return joint < 0 ? "wrinkles" : character_.skeleton().joints[to_size(joint)].name;
   }
 
   const Character& character_;

@@ -6,6 +6,7 @@
 
 #include <sinew/character/joined_surface.h>
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/scene/merge_rig.h>
 
 namespace sinew {
@@ -18,7 +19,7 @@ SkinWeights joined_weights(const Scene& scene, const JoinedSurface& surface) {
   weights.starts.reserve(surface.positions.size() + 1);
   for (const JoinedSurface::Part& part : surface.parts) {
     const SceneMesh& mesh = scene.meshes[part.mesh];
-    const std::vector<int>& joint_of_slot = scene.skins[static_cast<std::size_t>(mesh.skin)].joints;
+    const std::vector<int>& joint_of_slot = scene.skins[to_size(mesh.skin)].joints;
     for (const std::uint32_t v : part.weld.first_vertex) {
       for (const std::uint32_t slot : mesh.weights.row_joints(v))
         weights.joints.push_back(static_cast<std::uint32_t>(joint_of_slot[slot]));

@@ -9,6 +9,7 @@
 
 #include <sinew/character/rest_joints.h>
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/core/parallel.h>
 #include <sinew/core/pattern.h>
 #include <sinew/core/rotation.h>
@@ -109,8 +110,7 @@ std::vector<float> weight_on(const Character& character, const std::string& patt
   std::vector<std::uint8_t> fits(character.bindings().size(), 0);
   for (std::size_t b = 0; b < fits.size(); ++b) {
     const int joint = character.bindings()[b].joint;
-    fits[b] = joint >= 0 &&
-              matches_pattern(character.skeleton().joints[static_cast<std::size_t>(joint)].name, pattern);
+    fits[b] = joint >= 0 && matches_pattern(character.skeleton().joints[to_size(joint)].name, pattern);
   }
   if (std::find(fits.begin(), fits.end(), 1) == fits.end())
     throw Error(fmt::format("{}: weight: no joint with skin is named '{}'", where, pattern));
@@ -181,14 +181,14 @@ VolumeLayer::VolumeLayer(const Character& character, const VolumeLayerOptions& o
     const VolumeChoice* choice = &options.choice;
     std::string where = "volume";
     if (bindings[b].joint >= 0) {
-      const Joint* joint = &character.skeleton().joints[static_cast<std::size_t>(bindings[b].joint)];
+      const Joint* joint = &character.skeleton().joints[to_size(bindings[b].joint)];
       for (std::size_t i = 0; i < options.joints.size(); ++i)
         if (matches_pattern(joint->name, options.joints[i].joint)) {
           choice = &options.joints[i].choice, where = fmt::format("volume: joints: {}", i);
           used[i] = true;
         }
       for (int above = joint->parent; above >= 0 && axes.parent < 0;
-           above = character.skeleton().joints[static_cast<std::size_t>(above)].parent)
+           above = character.skeleton().joints[to_size(above)].parent)
         axes.parent = joints.binding_beside(b, above);
     }
     shares_.push_back(choice->shares(where));
@@ -197,8 +197,7 @@ VolumeLayer::VolumeLayer(const Character& character, const VolumeLayerOptions& o
     const FreedomRule rule = choice->rule(where);
     axes.bone = choice->bone();
     parents[b] = axes.parent;
-    if (axes.parent >= 0)
-      axes.before = rest_anchors_[b] - rest_anchors_[static_cast<std::size_t>(axes.parent)];
+    if (axes.parent >= 0) axes.before = rest_anchors_[b] - rest_anchors_[to_size(axes.parent)];
     for (const LimbBone& bone : chart.bones())
       if (bone.head_anchor == b && (bone.tail - bone.head).norm() > axes.behind.norm())
         axes.behind = bone.tail - bone.head;
@@ -255,7 +254,7 @@ void VolumeLayer::note_sheets(const Character& character) {
   const ClosedSurface& surface = keeper_->cells().surface();
   for (const std::uint32_t part : keeper_->sheets()) {
     const auto first = std::find(surface.part.begin(), surface.part.end(), part) - surface.part.begin();
-    const std::uint32_t vertex = surface.triangles[static_cast<std::size_t>(first)][0];
+    const std::uint32_t vertex = surface.triangles[to_size(first)][0];
     std::string mesh;
     for (const CharacterMesh& candidate : character.meshes())
       if (candidate.first_vertex <= vertex) mesh = candidate.name;
@@ -343,7 +342,7 @@ void VolumeLayer::find_frame(std::size_t binding, const LayerFrame& frame, State
   VolumeFrame& result = state.frames[binding];
   result.origin = state.anchors[binding];
   const bool has_parent = axes.parent >= 0;
-  const Affine3d& before = has_parent ? frame.posed_from_rest[static_cast<std::size_t>(axes.parent)] : behind;
+  const Affine3d& before = has_parent ? frame.posed_from_rest[to_size(axes.parent)] : behind;
   const Vec3d first = (before.linear() * axes.before).stableNormalized();
   const Vec3d second = (behind.linear() * axes.behind).stableNormalized();
   Vec3d along = (1 - axes.bone) * first + axes.bone * second;

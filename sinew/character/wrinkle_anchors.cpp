@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/core/pattern.h>
 
 namespace sinew {
@@ -47,11 +48,11 @@ WrinkleAnchors WrinkleAnchorFinder::find(const WrinkleChoice& choice, const std:
 std::uint32_t WrinkleAnchorFinder::numbered(int vertex, std::size_t m, const std::string& where) const {
   const CharacterMesh& mesh = character_.meshes()[m];
   if (vertex < 0) throw Error(fmt::format("{}: is missing; both ends are needed", where));
-  if (static_cast<std::size_t>(vertex) >= mesh.weld.welded_of_vertex.size())
+  if (to_size(vertex) >= mesh.weld.welded_of_vertex.size())
     throw Error(fmt::format("{}: mesh '{}' has the vertices 0 to {}", where, mesh.name,
                             static_cast<std::int64_t>(mesh.weld.welded_of_vertex.size()) - 1));
-  const auto welded = static_cast<std::uint32_t>(
-      mesh.first_vertex + mesh.weld.welded_of_vertex[static_cast<std::size_t>(vertex)]);
+  const auto welded =
+      static_cast<std::uint32_t>(mesh.first_vertex + mesh.weld.welded_of_vertex[to_size(vertex)]);
   if (!on_surface_[welded]) throw Error(fmt::format("{}: vertex {} is in no triangle", where, vertex));
   return welded;
 }

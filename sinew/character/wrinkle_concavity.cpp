@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include <sinew/core/index.h>
 #include <sinew/core/rotation.h>
 
 namespace sinew {
@@ -122,7 +123,7 @@ double WrinkleConcavity::corrected_turn(double by_joints, const Vec3d& normal, c
 
 double WrinkleConcavity::tightness_at(const State& state, const WrinkleVertex& vertex) {
   const double at = vertex.along * static_cast<double>(state.turns.size() - 1);
-  const auto point = std::min(static_cast<std::size_t>(at), state.turns.size() - 2);
+  const auto point = std::min(to_size(at), state.turns.size() - 2);
   const double t = at - static_cast<double>(point);
   const auto along = [&](std::size_t path) {
     return (1 - t) * state.tightness[path][point] + t * state.tightness[path][point + 1];

@@ -4,6 +4,8 @@
 #include <cassert>
 #include <map>
 
+#include <sinew/core/index.h>
+
 namespace sinew {
 
 namespace {
@@ -27,8 +29,7 @@ LimbChart::LimbChart(std::size_t anchors, std::vector<LimbBone> bones, std::vect
       bones_before_(anchors) {
   for (std::uint32_t b = 0; b < bones_.size(); ++b) {
     bones_behind_[bones_[b].head_anchor].push_back(b);
-    if (bones_[b].tail_anchor >= 0)
-      bones_before_[static_cast<std::size_t>(bones_[b].tail_anchor)].push_back(b);
+    if (bones_[b].tail_anchor >= 0) bones_before_[to_size(bones_[b].tail_anchor)].push_back(b);
   }
   for (std::uint32_t v = 0; v < places_.size(); ++v)
     if (places_[v].bone != LimbPlace::kNoBone) vertices_of_bone_[places_[v].bone].push_back(v);
@@ -78,10 +79,8 @@ std::vector<JointPlace> LimbChart::around(std::uint32_t anchor) const {
       const int end = at.from_head ? bone.tail_anchor : static_cast<int>(bone.head_anchor);
       if (end < 0) continue;
       const double far = at.distance + length(bone);
-      for (const std::uint32_t next : bones_behind_[static_cast<std::size_t>(end)])
-        open.push_back({next, true, far});
-      for (const std::uint32_t next : bones_before_[static_cast<std::size_t>(end)])
-        open.push_back({next, false, far});
+      for (const std::uint32_t next : bones_behind_[to_size(end)]) open.push_back({next, true, far});
+      for (const std::uint32_t next : bones_before_[to_size(end)]) open.push_back({next, false, far});
     }
   };
   for (const std::uint32_t b : bones_behind_[anchor]) seen[b] = 1;

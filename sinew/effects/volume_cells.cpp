@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include <sinew/core/index.h>
 #include <sinew/core/parallel.h>
 #include <sinew/geometry/disjoint_sets.h>
 
@@ -84,8 +85,7 @@ void VolumeCells::find_bridges() {
     if (cells[0] == cells[1] || cells[1] == cells[2] || cells[2] == cells[0]) continue;
     std::array<std::uint32_t, 3> sorted = cells;
     std::sort(sorted.begin(), sorted.end());
-    const auto first =
-        static_cast<std::size_t>(std::find(cells.begin(), cells.end(), sorted[0]) - cells.begin());
+    const auto first = to_size(std::find(cells.begin(), cells.end(), sorted[0]) - cells.begin());
     times[sorted] += cells[(first + 1) % 3] == sorted[1] ? 1 : -1;
   }
   DisjointSets sets(cells_.size());

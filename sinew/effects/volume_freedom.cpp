@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/core/smooth_step.h>
 
 namespace sinew {
@@ -124,7 +125,7 @@ double SwellProfile::operator()(double along) const {
   const Point &a = above[-1], &b = above[0];
   const double width = b.along - a.along, t = (along - a.along) / width;
   if (slopes_.empty()) return a.value + t * (b.value - a.value);
-  const auto i = static_cast<std::size_t>(above - points_.begin());
+  const auto i = to_size(above - points_.begin());
   const double t2 = t * t, t3 = t2 * t;
   return (2 * t3 - 3 * t2 + 1) * a.value + (t3 - 2 * t2 + t) * width * slopes_[i - 1] +
          (3 * t2 - 2 * t3) * b.value + (t3 - t2) * width * slopes_[i];

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <random>
 
+#include <sinew/core/index.h>
 #include <sinew/core/parallel.h>
 
 namespace sinew {
@@ -187,7 +188,7 @@ void VolumeKeeper::find_restoring_cells(std::span<const int> parents) {
     std::uint32_t restoring_cell = fallback_cells_[cells[c].part];
     std::size_t steps = 0;
     for (int anchor = static_cast<int>(cells[c].anchor); anchor >= 0 && steps <= parents.size();
-         anchor = parents[static_cast<std::size_t>(anchor)], ++steps) {
+         anchor = parents[to_size(anchor)], ++steps) {
       const auto found = restoring_cell_of.find({cells[c].part, static_cast<std::uint32_t>(anchor)});
       if (found == restoring_cell_of.end()) continue;
       restoring_cell = found->second;

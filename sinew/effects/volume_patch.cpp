@@ -8,6 +8,7 @@
 
 #include <Eigen/Eigenvalues>
 
+#include <sinew/core/index.h>
 #include <sinew/effects/ring_areas.h>
 
 namespace sinew {
@@ -110,10 +111,9 @@ VolumePatch::VolumePatch(std::span<const Triangle> triangles, const Incidence& i
     if (rings[i].size() < kPaddedRing) rings[i].resize(kPaddedRing, rings[i].back());
   }
   std::vector<std::uint32_t> order = breadth_first(triangles, incidence, vertices);
-  padded_ = static_cast<std::size_t>(
-      std::stable_partition(order.begin(), order.end(),
-                            [&](std::uint32_t i) { return rings[i].size() == kPaddedRing; }) -
-      order.begin());
+  padded_ = to_size(std::stable_partition(order.begin(), order.end(),
+                                          [&](std::uint32_t i) { return rings[i].size() == kPaddedRing; }) -
+                    order.begin());
   std::unordered_map<std::uint32_t, std::uint32_t> numbers;  // of points_
   ring_starts_.push_back(0);
   for (const std::uint32_t i : order) {

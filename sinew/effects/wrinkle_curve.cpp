@@ -9,6 +9,7 @@
 #include <Eigen/Core>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 
 namespace sinew {
 
@@ -96,8 +97,7 @@ Array evaluate(const Quartic& p, const Array& t) {
 Quartic recentred(const Quartic& p, double middle, double half) {
   Quartic q = p;
   for (int low = 0; low < 4; ++low)
-    for (int i = 3; i >= low; --i)
-      q[static_cast<std::size_t>(i)] += middle * q[static_cast<std::size_t>(i) + 1];
+    for (int i = 3; i >= low; --i) q[to_size(i)] += middle * q[to_size(i) + 1];
   double power = 1;
   for (double& coefficient : q) {
     coefficient *= power;
@@ -254,14 +254,14 @@ WrinkleCurve::WrinkleCurve(const WrinkleShape& shape)
     throw Error(fmt::format(
         "a wrinkle curve has {} steps at most, not the {} of {} folds with crests of {} and {} between",
         kMostSteps, coarse_steps, shape.folds, shape.crest, shape.spacing));
-  crest_ = static_cast<std::size_t>(shape.crest);
-  spacing_ = static_cast<std::size_t>(shape.spacing);
+  crest_ = to_size(shape.crest);
+  spacing_ = to_size(shape.spacing);
   level_count_ = shape.shares.size();
   const std::size_t period = crest_ + 1 + spacing_;
   std::size_t points = 0;
   for (std::size_t k = 0; k < level_count_; ++k) {
     Level& level = levels_[k];
-    level.steps = static_cast<std::size_t>(coarse_steps) << k;
+    level.steps = to_size(coarse_steps) << k;
     level.folds = (level.steps + spacing_) / period;
     level.first_step = (level.steps + spacing_ - level.folds * period) / 2;
     level.first_point = points;
@@ -275,7 +275,7 @@ WrinkleCurve::Place WrinkleCurve::place(double u) const {
   Place place;
   for (std::size_t k = 0; k < level_count_; ++k) {
     const double along = u * static_cast<double>(levels_[k].steps);
-    const std::size_t edge = std::min(static_cast<std::size_t>(along), levels_[k].steps - 1);
+    const std::size_t edge = std::min(to_size(along), levels_[k].steps - 1);
     const double t = along - static_cast<double>(edge);
     place.point[k] = static_cast<std::uint32_t>(levels_[k].first_point + edge);
     place.step[k] = sharp_ ? t : smooth_ramp(t);
@@ -377,7 +377,7 @@ std::size_t WrinkleCurve::find_edges(std::size_t level, double now, Heights& hei
   const auto end = std::partition(edges, edges + static_cast<std::ptrdiff_t>(count),
                                   [](const Heights::Edge& edge) { return edge.rise != 0; });
   heights.edge_count_ = count;
-  return static_cast<std::size_t>(end - edges);
+  return to_size(end - edges);
 }
 
 /// The factor for a level whose folds stand on the slopes of coarser ones, so that all of them together are

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numbers>
 
+#include <sinew/core/index.h>
 #include <sinew/core/smooth_step.h>
 #include <sinew/geometry/incidence.h>
 
@@ -157,7 +158,7 @@ class RegionFinder {
     region_.path.push_back({{b, b, b}, {1, 0, 0}});
     for (const int side : {0, 1})
       for (std::size_t i = 0; i < region_.path.size(); ++i)
-        region_.side_paths[static_cast<std::size_t>(side)].push_back(
+        region_.side_paths[to_size(side)].push_back(
             region_.triangles.empty()
                 ? region_.path[i]
                 : point_under(static_cast<double>(i) / static_cast<double>(region_.path.size() - 1),

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/fitting/limb_graph.h>
 #include <sinew/geometry/isosurface.h>
 #include <sinew/geometry/oriented_surface.h>
@@ -57,8 +58,7 @@ std::vector<Triangle> largest_component(const MeshView& mesh, std::size_t* count
     areas[components.of_triangle[t]] += triangle_area(mesh, mesh.triangles[t]);
   std::vector<char> has_triangles(components.count, 0);
   for (const std::uint32_t component : components.of_triangle) has_triangles[component] = 1;
-  if (count != nullptr)
-    *count = static_cast<std::size_t>(std::count(has_triangles.begin(), has_triangles.end(), 1));
+  if (count != nullptr) *count = to_size(std::count(has_triangles.begin(), has_triangles.end(), 1));
   const auto largest =
       static_cast<std::uint32_t>(std::max_element(areas.begin(), areas.end()) - areas.begin());
   std::vector<Triangle> triangles;

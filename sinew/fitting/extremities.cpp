@@ -6,6 +6,7 @@
 #include <numeric>
 #include <queue>
 
+#include <sinew/core/index.h>
 #include <sinew/geometry/disjoint_sets.h>
 #include <sinew/geometry/intrinsic_laplacian.h>
 #include <sinew/geometry/one_rings.h>
@@ -113,10 +114,10 @@ std::vector<double> harmonic_function(const MeshView& mesh, std::uint32_t head,
     if (end.vertex != head) right[row(end.vertex) * kLanes] += std::max(end.share, kMinSource);
   const Eigen::SparseMatrix<double> laplacian = intrinsic_laplacian(mesh).laplacian;
   std::vector<Eigen::Triplet<double>> entries;
-  entries.reserve(static_cast<std::size_t>(laplacian.nonZeros()) + count);
+  entries.reserve(to_size(laplacian.nonZeros()) + count);
   for (int column = 0; column < laplacian.outerSize(); ++column)
     for (Eigen::SparseMatrix<double>::InnerIterator entry(laplacian, column); entry; ++entry) {
-      const auto i = static_cast<std::size_t>(entry.row()), j = static_cast<std::size_t>(column);
+      const auto i = to_size(entry.row()), j = to_size(column);
       if (i != head && j != head)
         entries.emplace_back(static_cast<int>(row(i)), static_cast<int>(row(j)), entry.value());
     }

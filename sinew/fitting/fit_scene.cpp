@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/core/rotation.h>
 #include <sinew/fitting/rig_bones.h>
 #include <sinew/fitting/rig_graph.h>
@@ -185,7 +186,7 @@ class MovedRig {
       const Transform &before = source_joint(joint).rest,
                       &now = scene_.skeleton.joints[moved_[joint].offset()].rest;
       channel.target = moved_[joint].value();
-      const auto width = static_cast<std::size_t>(channel.width);
+      const auto width = to_size(channel.width);
       const std::size_t keys = channel.values.size() / width;
       const bool cubic = channel.interpolation == Interpolation::cubic_spline;
       for (std::size_t k = 0; k < keys; ++k) {
@@ -235,8 +236,7 @@ void bind_to_new_rig(Scene& scene, const Scene& rig, const std::vector<int>& joi
   const auto inverse_binds = [&](const Affine3d& from_mesh) {
     std::vector<Mat4f> matrices;
     for (const int joint : joints)
-      matrices.push_back(
-          (world[static_cast<std::size_t>(joint)].inverse() * from_mesh).matrix().cast<float>());
+      matrices.push_back((world[to_size(joint)].inverse() * from_mesh).matrix().cast<float>());
     return matrices;
   };
   std::vector<NewBinding> bindings;

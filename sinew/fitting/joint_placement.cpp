@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 
+#include <sinew/core/index.h>
 #include <sinew/geometry/segment.h>
 
 namespace sinew {
@@ -222,11 +223,10 @@ JointPlacement place_joints(std::span<const Vec3d> joints, std::span<const Vec3d
     extra.assign(joints.size() * points, 0);
     for (std::size_t j = 1; j + 1 < joints.size(); ++j)
       for (std::size_t k = 0; k < points; ++k) {
-        const std::size_t given =
-            points == arc.size()
-                ? k
-                : static_cast<std::size_t>(std::lround(static_cast<double>(k * (arc.size() - 1)) /
-                                                       static_cast<double>(points - 1)));
+        const std::size_t given = points == arc.size()
+                                      ? k
+                                      : to_size(std::lround(static_cast<double>(k * (arc.size() - 1)) /
+                                                            static_cast<double>(points - 1)));
         extra[j * points + k] = options.extra(static_cast<int>(j), given);
         assert(std::isfinite(extra[j * points + k]));
       }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <sinew/core/index.h>
 #include <sinew/core/rotation.h>
 #include <sinew/fitting/polyline.h>
 
@@ -201,7 +202,7 @@ class LimbAligner {
         const bool several = (mask & (mask - 1)) != 0;
         here.cost[mask] = sum[mask] + (several ? weights_.merge * weight : 0);
         if (several) continue;
-        const auto i = static_cast<std::size_t>(std::countr_zero(mask));
+        const auto i = to_size(std::countr_zero(mask));
         double cost = kImpossible;
         const NodeId target = best_target(r, m, chains[i], n, rotation, cost);
         if (target.valid() && cost <= here.cost[mask]) {
@@ -283,7 +284,7 @@ class LimbAligner {
       mask ^= part;
       if (part == 0) continue;
       const NodeId child = mesh_.graph.arcs[children[c]].to;
-      const Choice& single = solved[child].single[static_cast<std::size_t>(std::countr_zero(part))];
+      const Choice& single = solved[child].single[to_size(std::countr_zero(part))];
       if ((part & (part - 1)) == 0 && single.target.valid())
         choices.push_back(single);
       else

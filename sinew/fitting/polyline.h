@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include <sinew/core/index.h>
 #include <sinew/core/math.h>
 #include <sinew/geometry/segment.h>
 
@@ -29,7 +30,7 @@ class Polyline {
     if (points_.size() == 1 || arc_length <= 0) return points_[0];
     const auto next = std::upper_bound(arc_length_.begin(), arc_length_.end(), arc_length);
     if (next == arc_length_.end()) return points_.back();
-    const auto k = static_cast<std::size_t>(next - arc_length_.begin());
+    const auto k = to_size(next - arc_length_.begin());
     const double step = arc_length_[k] - arc_length_[k - 1];
     const double share = step > 0 ? (arc_length - arc_length_[k - 1]) / step : 0;
     return points_[k - 1] + share * (points_[k] - points_[k - 1]);

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <sinew/core/index.h>
+
 namespace sinew {
 
 namespace {
@@ -53,7 +55,7 @@ Vec3d hinge_axis(const Vec3d& root, const Vec3d& middle, const Vec3d& end) {
 std::size_t TemplateBuilder::index_of(std::string_view name) const {
   const int found = rig_.find(name);
   assert(found >= 0);
-  return static_cast<std::size_t>(found);
+  return to_size(found);
 }
 
 void TemplateBuilder::add(const std::string& name, std::string_view parent, const Vec3d& head,
@@ -91,7 +93,7 @@ void TemplateBuilder::ik(std::string_view lower, std::string_view target, const 
                          std::string_view parent, double distance) {
   const RigBone& hinge = at(lower);
   assert(hinge.parent >= 0);
-  const RigBone& upper = rig_.bones[static_cast<std::size_t>(hinge.parent)];
+  const RigBone& upper = rig_.bones[to_size(hinge.parent)];
   const Vec3d along = hinge.tail - upper.head, middle = hinge.head - upper.head;
   const Vec3d outwards = (middle - middle.dot(along) / along.squaredNorm() * along).normalized();
   const Vec3d place = hinge.head + distance * outwards;
@@ -158,8 +160,7 @@ ControlRig TemplateBuilder::finish() const {
     right.head = mirrored(left.head);
     right.tail = mirrored(left.tail);
     right.roll = -left.roll;
-    if (left.parent >= 0)
-      right.parent = rig.find(mirrored(rig_.bones[static_cast<std::size_t>(left.parent)].name));
+    if (left.parent >= 0) right.parent = rig.find(mirrored(rig_.bones[to_size(left.parent)].name));
     for (RigConstraint& constraint : right.constraints) {
       for (ConstraintTarget& target : constraint.targets) target.bone = mirrored(target.bone);
       constraint.pole = mirrored(constraint.pole);
@@ -170,8 +171,8 @@ ControlRig TemplateBuilder::finish() const {
   for (RigBone& bone : rig.bones)
     for (RigConstraint& constraint : bone.constraints)
       if (constraint.kind == ConstraintKind::ik && !constraint.pole.empty()) {
-        const RigBone& pole = rig.bones[static_cast<std::size_t>(rig.find(constraint.pole))];
-        constraint.pole_angle = pole_angle(rig.bones[static_cast<std::size_t>(bone.parent)], bone, pole.head);
+        const RigBone& pole = rig.bones[to_size(rig.find(constraint.pole))];
+        constraint.pole_angle = pole_angle(rig.bones[to_size(bone.parent)], bone, pole.head);
       }
   check_rig(rig, "template " + rig.name);
   return rig;

@@ -421,7 +421,7 @@ class LaplacianBuilder {
       for (std::size_t v = begin; v < end; ++v) {
         int place = places[v], diagonal_place = place;
         double diagonal = 0;
-        const auto kept = static_cast<std::size_t>(places[v + 1] - places[v] - 1);
+        const auto kept = to_size(places[v + 1] - places[v] - 1);
         for (const MatrixEntry& entry : column(v).first(kept)) {
           if (entry.row < static_cast<int>(v)) ++diagonal_place;
           if (place == diagonal_place) ++place;
@@ -551,8 +551,8 @@ void measure_lengths(const MeshView& mesh, double mollification, IntrinsicTriang
     const double mean = component.length / static_cast<double>(component.sides);
     return std::max(mollification * mean - component.slack, 0.0);
   };
-  report.mollified_components = static_cast<std::size_t>(std::count_if(
-      components.all.begin(), components.all.end(), [&](const Component& c) { return longer_by(c) > 0; }));
+  report.mollified_components = to_size(std::count_if(components.all.begin(), components.all.end(),
+                                                      [&](const Component& c) { return longer_by(c) > 0; }));
   if (report.mollified_components > 0)
     for (Edge& edge : sheet.edges) edge.length += longer_by(components[edge]);
 }
@@ -574,7 +574,7 @@ void find_doubled(const IntrinsicTriangulation& sheet, bool always, ComponentTab
 
 IntrinsicLaplacian intrinsic_laplacian(const MeshView& mesh, const IntrinsicLaplacianOptions& options) {
   assert(options.mollification >= 0 && options.flips_per_edge >= 0);
-  assert(mesh.positions.size() < static_cast<std::size_t>(std::numeric_limits<int>::max()));
+  assert(mesh.positions.size() < to_size(std::numeric_limits<int>::max()));
   assert(mesh.triangles.size() < std::numeric_limits<int>::max() / 12);
   const std::size_t n = mesh.positions.size();
   IntrinsicLaplacian result;
@@ -584,8 +584,8 @@ IntrinsicLaplacian intrinsic_laplacian(const MeshView& mesh, const IntrinsicLapl
   result.components = components.all.size();
   measure_lengths(mesh, options.mollification, sheet, components, result);
   sheet.measure_cotangents();
-  const auto limit = static_cast<std::size_t>(
-      std::min(options.flips_per_edge * static_cast<double>(sheet.edges.size()), 1e18));
+  const auto limit =
+      to_size(std::min(options.flips_per_edge * static_cast<double>(sheet.edges.size()), 1e18));
   if (!options.always_double) result.flips = sheet.make_delaunay(limit);
 
   find_doubled(sheet, options.always_double, components);

@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 
 namespace sinew {
 
@@ -52,8 +53,8 @@ class Walker {
       std::array<double, 8> values{};
       int inside = 0;
       for (int c = 0; c < 8; ++c) {
-        values[static_cast<std::size_t>(c)] = value(corner_of(cube, c));
-        inside |= (values[static_cast<std::size_t>(c)] < 0 ? 1 : 0) << c;
+        values[to_size(c)] = value(corner_of(cube, c));
+        inside |= (values[to_size(c)] < 0 ? 1 : 0) << c;
       }
       if (inside == 0 || inside == 255) continue;
       for (const auto& tetrahedron : kTetrahedra) add_tetrahedron(cube, tetrahedron, values);
@@ -68,9 +69,8 @@ class Walker {
             }
           if (face_inside == 0 || face_inside == face) continue;
           Place next = cube;
-          next[static_cast<std::size_t>(axis)] += side == 1 ? 1 : -1;
-          if (std::abs(next[static_cast<std::size_t>(axis)]) > kFarthest)
-            throw Error("iso-surface: the solid does not end");
+          next[to_size(axis)] += side == 1 ? 1 : -1;
+          if (std::abs(next[to_size(axis)]) > kFarthest) throw Error("iso-surface: the solid does not end");
           if (seen.insert(key_of(next)).second) open.push_back(next);
         }
     }
@@ -88,7 +88,7 @@ class Walker {
     const auto [entry, fresh] =
         vertices_.try_emplace(key, static_cast<std::uint32_t>(result.positions.size()));
     if (fresh) {
-      const double va = values[static_cast<std::size_t>(a)], vb = values[static_cast<std::size_t>(b)];
+      const double va = values[to_size(a)], vb = values[to_size(b)];
       const double share = std::clamp(va / (va - vb), 0.01, 0.99);  // no zero-length edges
       result.positions.push_back((1 - share) * point(from) + share * point(corner_of(cube, b)));
     }
@@ -99,7 +99,7 @@ class Walker {
                        const std::array<double, 8>& values) {
     int in[4], out[4], ins = 0, outs = 0;
     for (const int c : corners) {
-      if (values[static_cast<std::size_t>(c)] < 0)
+      if (values[to_size(c)] < 0)
         in[ins++] = c;
       else
         out[outs++] = c;

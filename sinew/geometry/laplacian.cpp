@@ -5,6 +5,7 @@
 #include <cassert>
 #include <limits>
 
+#include <sinew/core/index.h>
 #include <sinew/core/parallel.h>
 #include <sinew/geometry/incidence.h>
 
@@ -38,7 +39,7 @@ struct Entry {
 }  // namespace
 
 Eigen::SparseMatrix<double> cotangent_laplacian(const MeshView& mesh) {
-  assert(mesh.positions.size() < static_cast<std::size_t>(std::numeric_limits<int>::max()));
+  assert(mesh.positions.size() < to_size(std::numeric_limits<int>::max()));
   const auto n = static_cast<int>(mesh.positions.size());
   const Incidence incidence = vertex_incidence(mesh.positions.size(), mesh.triangles);
   std::vector<std::array<double, 3>> cotangents(mesh.triangles.size());
@@ -92,8 +93,8 @@ Eigen::SparseMatrix<double> cotangent_laplacian(const MeshView& mesh) {
     for (std::size_t v = begin; v < end; ++v) {
       column(v, entries);
       for (std::size_t i = 0; i < entries.size(); ++i) {
-        laplacian.innerIndexPtr()[static_cast<std::size_t>(starts[v]) + i] = entries[i].row;
-        laplacian.valuePtr()[static_cast<std::size_t>(starts[v]) + i] = entries[i].weight;
+        laplacian.innerIndexPtr()[to_size(starts[v]) + i] = entries[i].row;
+        laplacian.valuePtr()[to_size(starts[v]) + i] = entries[i].weight;
       }
     }
   });

@@ -7,6 +7,7 @@
 #include <Eigen/IterativeLinearSolvers>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 
 namespace sinew {
 
@@ -22,15 +23,14 @@ using Lanes = Eigen::Array<double, kLanes, 1>;
 bool is_affordable(const Eigen::SparseMatrix<double>& upper, double most_work) {
   constexpr std::size_t kMostNumbers = std::size_t{1} << 30;
   const int size = static_cast<int>(upper.cols());
-  std::vector<int> parent(static_cast<std::size_t>(size), -1), reached(static_cast<std::size_t>(size), -1);
-  std::vector<std::size_t> length(static_cast<std::size_t>(size), 0);
+  std::vector<int> parent(to_size(size), -1), reached(to_size(size), -1);
+  std::vector<std::size_t> length(to_size(size), 0);
   std::size_t numbers = 0;
   double work = 0;
   for (int k = 0; k < size; ++k) {
-    reached[static_cast<std::size_t>(k)] = k;
+    reached[to_size(k)] = k;
     for (Eigen::SparseMatrix<double>::InnerIterator it(upper, k); it; ++it)
-      for (auto i = static_cast<std::size_t>(it.row()); static_cast<int>(i) < k && reached[i] != k;
-           i = static_cast<std::size_t>(parent[i])) {
+      for (auto i = to_size(it.row()); static_cast<int>(i) < k && reached[i] != k; i = to_size(parent[i])) {
         if (parent[i] < 0) parent[i] = k;
         // (n + 1)² - n²: the column has become longer by one.
         work += 2.0 * static_cast<double>(length[i]++) + 1;
@@ -45,7 +45,7 @@ bool is_affordable(const Eigen::SparseMatrix<double>& upper, double most_work) {
 }  // namespace
 
 SparseCholesky::SparseCholesky(const Eigen::SparseMatrix<double>& matrix, double most_work)
-    : size_(static_cast<std::size_t>(matrix.rows())) {
+    : size_(to_size(matrix.rows())) {
   if (size_ == 0) return;
   // The ordering's inverse says where each row goes.
   Eigen::AMDOrdering<int> ordering;
@@ -96,23 +96,19 @@ void SparseCholesky::solve(std::span<double> block, std::span<double> scratch) c
     return Eigen::Map<Lanes>(numbers.data() + i * kLanes);
   };
 
-  const auto place_of = [&](std::size_t i) {
-    return static_cast<std::size_t>(place[static_cast<Eigen::Index>(i)]);
-  };
+  const auto place_of = [&](std::size_t i) { return to_size(place[static_cast<Eigen::Index>(i)]); };
   for (std::size_t i = 0; i < size_; ++i) at(scratch, place_of(i)) = at(block, i);
   // L y = b, column by column. Heat from one joint starts at few vertices: most columns have nothing to
   // pass on for a while.
   for (std::size_t j = 0; j < size_; ++j) {
     const Lanes x = at(scratch, j);
     if ((x == 0).all()) continue;
-    for (int k = starts[j]; k < starts[j + 1]; ++k)
-      at(scratch, static_cast<std::size_t>(rows[k])) -= values[k] * x;
+    for (int k = starts[j]; k < starts[j + 1]; ++k) at(scratch, to_size(rows[k])) -= values[k] * x;
   }
   // D Lᵀ x = y.
   for (std::size_t j = size_; j-- > 0;) {
     Lanes x = at(scratch, j) / diagonal[static_cast<Eigen::Index>(j)];
-    for (int k = starts[j]; k < starts[j + 1]; ++k)
-      x -= values[k] * at(scratch, static_cast<std::size_t>(rows[k]));
+    for (int k = starts[j]; k < starts[j + 1]; ++k) x -= values[k] * at(scratch, to_size(rows[k]));
     at(scratch, j) = x;
   }
   for (std::size_t i = 0; i < size_; ++i) at(block, i) = at(scratch, place_of(i));

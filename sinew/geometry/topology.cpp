@@ -211,7 +211,7 @@ TopologyReport inspect_topology(const MeshView& mesh) {
   std::vector<char> used(mesh.positions.size(), 0);
   for (const Triangle& f : mesh.triangles)
     for (const std::uint32_t v : f) used[v] = 1;
-  report.isolated_vertices = static_cast<std::size_t>(std::count(used.begin(), used.end(), 0));
+  report.isolated_vertices = to_size(std::count(used.begin(), used.end(), 0));
   report.components =
       connected_components(mesh.positions.size(), mesh.triangles).count - report.isolated_vertices;
   return report;

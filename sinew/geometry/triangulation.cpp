@@ -4,6 +4,7 @@
 #include <array>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 
 namespace sinew {
 
@@ -43,7 +44,7 @@ Triangulation::Triangulation(std::size_t vertex_count, std::span<const Triangle>
   for (std::uint32_t v = 0; v < vertex_count; ++v)
     if (corner_of_vertex_[v] != kNone) {
       ++live_vertices_;
-      corners_in_fans += static_cast<std::size_t>(valence(v));
+      corners_in_fans += to_size(valence(v));
     }
   if (corners_in_fans != vertex_.size())
     throw Error("triangulation: two sheets of the surface touch in a single vertex");

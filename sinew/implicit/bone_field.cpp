@@ -7,6 +7,7 @@
 
 #include <Eigen/Eigenvalues>
 
+#include <sinew/core/index.h>
 #include <sinew/core/parallel.h>
 #include <sinew/geometry/sampling.h>
 #include <sinew/geometry/segment.h>
@@ -43,8 +44,7 @@ constexpr double kMostDeepening = 40;
 Vec3d interpolated_normal(const MeshView& mesh, std::span<const Vec3d> normals, const SurfaceSample& sample) {
   Vec3d normal = Vec3d::Zero();
   const Triangle& t = mesh.triangles[sample.triangle];
-  for (int c = 0; c < 3; ++c)
-    normal += static_cast<double>(sample.barycentric[c]) * normals[t[static_cast<std::size_t>(c)]];
+  for (int c = 0; c < 3; ++c) normal += static_cast<double>(sample.barycentric[c]) * normals[t[to_size(c)]];
   return normal;
 }
 
@@ -189,9 +189,7 @@ double find_deepening(const BoneField& field) {
                        field.radius);
   std::sort(depths.begin(), depths.end());
   const double depth =
-      depths.empty()
-          ? 0
-          : depths[static_cast<std::size_t>(static_cast<double>(depths.size() - 1) * kBoneQuantile)];
+      depths.empty() ? 0 : depths[to_size(static_cast<double>(depths.size() - 1) * kBoneQuantile)];
   if (!(depth > kLeastDepth)) return 0;  // a bone that lies outside of its part says nothing
   return std::clamp((kBoneDepth / depth - 1) / (depth * depth), 0.0, kMostDeepening);
 }
@@ -243,7 +241,7 @@ FieldGrid make_grid(const BoneField& field, int node_count) {
   Vec3d per_metre;
   for (int axis = 0; axis < 3; ++axis) {
     const int n = std::clamp(static_cast<int>(std::ceil(extent[axis] / cell)) + 1, 6, 256);
-    nodes[static_cast<std::size_t>(axis)] = n;
+    nodes[to_size(axis)] = n;
     per_metre[axis] = (n - 1) / extent[axis];
   }
   Affine3d grid_from_rest = Affine3d::Identity();
@@ -256,13 +254,13 @@ void fill_grid(const BoneField& field, FieldGrid& grid) {
   const Affine3d rest_from_grid = grid.grid_from_rest().inverse();
   const Mat3d by_grid = rest_from_grid.linear().transpose();
   const auto& size = grid.size();
-  const std::size_t row = static_cast<std::size_t>(size[2]);
-  parallel_blocks(static_cast<std::size_t>(size[0] * size[1]), 16, [&](std::size_t begin, std::size_t end) {
+  const std::size_t row = to_size(size[2]);
+  parallel_blocks(to_size(size[0] * size[1]), 16, [&](std::size_t begin, std::size_t end) {
     std::vector<Vec3f> at(row);
     std::vector<Vec4f> d(row);
     for (std::size_t xy = begin; xy < end; ++xy) {
-      const auto x = static_cast<double>(xy / static_cast<std::size_t>(size[1]));
-      const auto y = static_cast<double>(xy % static_cast<std::size_t>(size[1]));
+      const auto x = static_cast<double>(xy / to_size(size[1]));
+      const auto y = static_cast<double>(xy % to_size(size[1]));
       for (std::size_t z = 0; z < row; ++z)
         at[z] = (rest_from_grid * Vec3d(x, y, static_cast<double>(z))).cast<float>();
       field.rbf.evaluate(at, d);
@@ -332,8 +330,8 @@ BoneField make_bone_field(const MeshView& mesh, std::span<const Vec3d> normals, 
                           const BoneFieldOptions& options) {
   BoneField field;
   field.segments = part.segments;
-  const SurfaceSamples drawn = poisson_disk_samples(
-      mesh, part.triangles, static_cast<std::size_t>(std::max(4, options.samples)), options.seed);
+  const SurfaceSamples drawn =
+      poisson_disk_samples(mesh, part.triangles, to_size(std::max(4, options.samples)), options.seed);
   std::vector<HermitePoint> all;
   for (const SurfaceSample& sample : drawn.samples) {
     Vec3d normal = interpolated_normal(mesh, normals, sample);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/geometry/disjoint_sets.h>
 
 namespace sinew {
@@ -45,7 +46,7 @@ void CompositionTree::prune(std::span<const std::uint16_t> leaves, std::span<Ste
   std::size_t done = 0;
   while (count > 1) {
     // Climb from the lowest: its parent is either also the parent of another, or just passed through.
-    const std::size_t lowest = static_cast<std::size_t>(
+    const std::size_t lowest = to_size(
         std::min_element(top.begin(), top.begin() + static_cast<std::ptrdiff_t>(count)) - top.begin());
     const std::uint32_t node = parent_[top[lowest]];
     top[lowest] = node;

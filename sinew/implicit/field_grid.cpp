@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 
 namespace sinew {
 
@@ -16,8 +17,7 @@ FieldGrid::FieldGrid(const Affine3d& grid_from_rest, const std::array<int, 3>& n
       throw Error(fmt::format("a field's grid has 2 to {} nodes per side, not {}", kMostNodes, n));
   if (!grid_from_rest.matrix().allFinite())
     throw Error("a field's grid lies nowhere: its transform is not finite");
-  nodes_.resize(static_cast<std::size_t>(nodes[0]) * static_cast<std::size_t>(nodes[1]) *
-                static_cast<std::size_t>(nodes[2]));
+  nodes_.resize(to_size(nodes[0]) * to_size(nodes[1]) * to_size(nodes[2]));
   covered_.assign(nodes_.size() / 32 + 1, ~std::uint32_t{0});
   for (std::size_t axis = 0; axis < 3; ++axis) high_[axis] = static_cast<float>(size_[axis] - 1);
 }

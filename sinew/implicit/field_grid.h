@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include <sinew/core/index.h>
 #include <sinew/core/math.h>
 #include <sinew/implicit/field_sample.h>
 
@@ -32,9 +33,7 @@ class FieldGrid {
   std::span<Node> nodes() { return nodes_; }
   std::span<const Node> nodes() const { return nodes_; }
   std::size_t index(int x, int y, int z) const {
-    return (static_cast<std::size_t>(x) * static_cast<std::size_t>(size_[1]) + static_cast<std::size_t>(y)) *
-               static_cast<std::size_t>(size_[2]) +
-           static_cast<std::size_t>(z);
+    return (to_size(x) * to_size(size_[1]) + to_size(y)) * to_size(size_[2]) + to_size(z);
   }
 
   /// Call when all nodes have their values: finds the box, in whole cells, outside of which no value exceeds
@@ -79,8 +78,7 @@ inline FieldSample FieldGrid::sample(const Vec3f& at) const {
   const int ix = static_cast<int>(x), iy = static_cast<int>(y), iz = static_cast<int>(z);
   const float tx = x - static_cast<float>(ix), ty = y - static_cast<float>(iy),
               tz = z - static_cast<float>(iz);
-  const std::size_t along_y = static_cast<std::size_t>(size_[2]),
-                    along_x = along_y * static_cast<std::size_t>(size_[1]);
+  const std::size_t along_y = to_size(size_[2]), along_x = along_y * to_size(size_[1]);
   const Node* n = nodes_.data() + index(ix, iy, iz);
   const auto at_node = [](const Node* node) { return Eigen::Map<const Eigen::Array4f>(&node->value); };
   using Lanes = Eigen::Array4f;

@@ -7,6 +7,7 @@
 #include <Eigen/LU>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 
 namespace sinew {
 
@@ -110,8 +111,7 @@ void pose_fields(const FieldSet& set, std::span<const Affine3d> posed_from_rest,
     }
     for (int row = 0; row < 3; ++row)
       for (int column = 0; column < 4; ++column)
-        field.grid_from_world[static_cast<std::size_t>(4 * row + column)] =
-            static_cast<float>(grid_from_world(row, column));
+        field.grid_from_world[to_size(4 * row + column)] = static_cast<float>(grid_from_world(row, column));
     bound(transform * grid.grid_from_rest().inverse(), field);
   }
   for (const Muscle& muscle : set.muscles) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <sinew/core/index.h>
 #include <sinew/implicit/compact_support.h>
 
 namespace sinew {
@@ -80,8 +81,7 @@ bool pose_muscle(const Muscle& muscle, double host_support, const Affine3d& host
     return false;
   for (int row = 0; row < 3; ++row)
     for (int column = 0; column < 4; ++column)
-      posed.ball_from_world[static_cast<std::size_t>(4 * row + column)] =
-          static_cast<float>(ball_from_world(row, column));
+      posed.ball_from_world[to_size(4 * row + column)] = static_cast<float>(ball_from_world(row, column));
   return true;
 }
 

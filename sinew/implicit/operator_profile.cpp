@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 
 namespace sinew {
 
@@ -21,17 +22,16 @@ Point clamped_spline(const std::vector<Point>& points, double t) {
   const auto knot = [&](int i) { return std::clamp(i - degree, 0, spans) / static_cast<double>(spans); };
   const int span = degree + std::clamp(static_cast<int>(t * spans), 0, spans - 1);
   std::array<Point, 4> corner;
-  for (int j = 0; j <= degree; ++j)
-    corner[static_cast<std::size_t>(j)] = points[static_cast<std::size_t>(span - degree + j)];
+  for (int j = 0; j <= degree; ++j) corner[to_size(j)] = points[to_size(span - degree + j)];
   for (int level = 1; level <= degree; ++level)
     for (int j = degree; j >= level; --j) {
       const double from = knot(span - degree + j), to = knot(j + 1 + span - level);
-      const Point before = corner[static_cast<std::size_t>(j - 1)];
-      Point& here = corner[static_cast<std::size_t>(j)];
+      const Point before = corner[to_size(j - 1)];
+      Point& here = corner[to_size(j)];
       // In this form equal coordinates stay what they are to the bit.
       here = before + (t - from) / (to - from) * (here - before);
     }
-  return corner[static_cast<std::size_t>(degree)];
+  return corner[to_size(degree)];
 }
 
 }  // namespace
@@ -72,7 +72,7 @@ std::vector<Point> half_curve(const OperatorProfile& profile, double depth, int 
   std::vector<Point> control = profile.points;
   for (Point& point : control) point.y() = 0.5 + depth * (point.y() - 0.5);
   std::vector<Point> curve;
-  curve.reserve(static_cast<std::size_t>(segments) + 1);
+  curve.reserve(to_size(segments) + 1);
   for (int i = 0; i <= segments; ++i)
     curve.push_back(clamped_spline(control, i / static_cast<double>(segments)));
   return curve;

@@ -11,6 +11,7 @@
 #include <Eigen/SparseCholesky>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/core/parallel.h>
 #include <sinew/implicit/gradient_blend.h>
 
@@ -55,9 +56,9 @@ struct Grid {
   int side;
   std::vector<double> values;
 
-  explicit Grid(int nodes) : side(nodes), values(static_cast<std::size_t>(nodes) * nodes, kFree) {}
+  explicit Grid(int nodes) : side(nodes), values(to_size(nodes) * nodes, kFree) {}
 
-  std::size_t index(int i, int j) const { return static_cast<std::size_t>(i) * side + j; }
+  std::size_t index(int i, int j) const { return to_size(i) * side + j; }
   double at(int i, int j) const { return values[index(i, j)]; }
   void set(int i, int j, double value) { values[index(i, j)] = values[index(j, i)] = value; }
   bool is_free(int i, int j) const { return std::isnan(at(i, j)); }
@@ -283,7 +284,7 @@ void validate(const OperatorTableSpec& spec) {
 }
 
 std::size_t OperatorTable::node_count(const OperatorTableSpec& spec) {
-  return row_start(static_cast<std::size_t>(spec.nodes)) * static_cast<std::size_t>(spec.slices);
+  return row_start(to_size(spec.nodes)) * to_size(spec.slices);
 }
 
 OperatorTable::OperatorTable(const OperatorTableSpec& spec, std::vector<Node> nodes)
@@ -302,9 +303,9 @@ OperatorTable::OperatorTable(const OperatorTableSpec& spec, std::vector<Node> no
 OperatorTable::OperatorTable(const OperatorTableSpec& spec)
     : OperatorTable(spec, (validate(spec), std::vector<Node>(node_count(spec)))) {
   const int side = spec.nodes;
-  const auto slices = static_cast<std::size_t>(spec.slices);
+  const auto slices = to_size(spec.slices);
   const auto node_at = [&](int i, int j, std::size_t slice) -> Node& {
-    return nodes_[(row_start(static_cast<std::size_t>(i)) + static_cast<std::size_t>(j)) * slices + slice];
+    return nodes_[(row_start(to_size(i)) + to_size(j)) * slices + slice];
   };
   parallel_blocks(slices, 1, [&](std::size_t slice, std::size_t) {
     const double depth = static_cast<double>(slice) / static_cast<double>(slices - 1);
@@ -334,10 +335,8 @@ OperatorTable::OperatorTable(const OperatorTableSpec& spec)
 
 OperatorValue OperatorTable::node(int i, int j, int slice) const {
   assert(std::min(i, j) >= 0 && std::max(i, j) < spec_.nodes && slice >= 0 && slice < spec_.slices);
-  const auto row = static_cast<std::size_t>(std::max(i, j)),
-             column = static_cast<std::size_t>(std::min(i, j));
-  const Node& node = nodes_[(row_start(row) + column) * static_cast<std::size_t>(spec_.slices) +
-                            static_cast<std::size_t>(slice)];
+  const auto row = to_size(std::max(i, j)), column = to_size(std::min(i, j));
+  const Node& node = nodes_[(row_start(row) + column) * to_size(spec_.slices) + to_size(slice)];
   return {node.lanes[0], i >= j ? node.lanes[1] : node.lanes[2], i >= j ? node.lanes[2] : node.lanes[1]};
 }
 

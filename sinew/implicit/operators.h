@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include <sinew/core/index.h>
 #include <sinew/implicit/field_sample.h>
 #include <sinew/implicit/operator_table.h>
 #include <sinew/implicit/response_curve.h>
@@ -53,7 +54,7 @@ inline float Operator::depth(const Vec3f& gradient_a, const Vec3f& gradient_b) c
   constexpr auto kIntervals = static_cast<float>(kResponseIntervals);
   const float at = (gradient_a.dot(gradient_b) / std::sqrt(squares) + 1) * (kIntervals / 2);
   const float inside = at > 0 ? (at < kIntervals ? at : kIntervals) : 0.0f;
-  const auto below = std::min(static_cast<std::size_t>(inside), kResponseIntervals - 1);
+  const auto below = std::min(to_size(inside), kResponseIntervals - 1);
   const float share = inside - static_cast<float>(below);
   return response_[below] + share * (response_[below + 1] - response_[below]);
 }

@@ -6,6 +6,8 @@
 
 #include <Eigen/LU>
 
+#include <sinew/core/index.h>
+
 namespace sinew {
 
 namespace {
@@ -32,8 +34,8 @@ FlickerMeter::FlickerMeter(const SkinWeights& weights, std::span<const std::uint
   for (std::size_t v = 0; v < strongest_.size(); ++v) {
     if (!counts[v] || weights.row_size(v) == 0) continue;
     const auto values = weights.row_values(v);
-    strongest_[v] = weights.row_joints(
-        v)[static_cast<std::size_t>(std::max_element(values.begin(), values.end()) - values.begin())];
+    strongest_[v] =
+        weights.row_joints(v)[to_size(std::max_element(values.begin(), values.end()) - values.begin())];
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <Eigen/Eigenvalues>
 
+#include <sinew/core/index.h>
 #include <sinew/core/parallel.h>
 #include <sinew/geometry/disjoint_sets.h>
 
@@ -193,14 +194,14 @@ class RegionVolume {
         const double share = std::clamp(across / (x[right] - x[left]), 0.0, 1.0);
         // Counter-clockwise seen from above, the left side sinks: the triangle faces up, going up leaves the
         // body.
-        hit(static_cast<std::size_t>(row * columns_ + column), z[left] + share * (z[right] - z[left]),
+        hit(to_size(row * columns_ + column), z[left] + share * (z[right] - z[left]),
             static_cast<std::int8_t>(rising[left] ? 1 : -1));
       }
     }
   }
 
   void shoot() {
-    const auto lines = static_cast<std::size_t>(columns_ * rows_);
+    const auto lines = to_size(columns_ * rows_);
     std::vector<char> wanted(lines, 0);
     for (const std::uint32_t t : regions_.triangles[region_])
       scan(surface_.triangles[t], [&](std::size_t line, double, std::int8_t) { wanted[line] = 1; });

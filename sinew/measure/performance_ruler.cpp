@@ -6,6 +6,7 @@
 
 #include <sinew/character/field_layer.h>
 #include <sinew/character/performer.h>
+#include <sinew/core/index.h>
 #include <sinew/core/parallel.h>
 
 namespace sinew {
@@ -64,7 +65,7 @@ PerformanceMeasurements measure_performance(const std::shared_ptr<const Characte
   const std::size_t frame_bytes = std::max<std::size_t>(1, sizeof(Vec3f) * rest.size());
   const auto batch =
       static_cast<int>(std::clamp<std::size_t>(kBatchMemory / frame_bytes, 1, kMostBatchFrames));
-  std::vector<PerformedFrame> performed(static_cast<std::size_t>(batch));
+  std::vector<PerformedFrame> performed(to_size(batch));
   std::vector<double> all_seconds;
 
   for (int first = start; first <= options.last_frame; first += batch) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/geometry/fast_winding.h>
 
 namespace sinew {
@@ -38,9 +39,9 @@ SelfContact SelfContactFinder::find(std::vector<Vec3f> placed, Pairs pairs) cons
   Contacts contacts;
   if (contact.pairs) {
     const auto without_fans = [&](const TrianglePair& pair) { return pair[1] < surface_.triangle_count; };
-    contact.surface_pairs = static_cast<std::size_t>(
-        std::partition_point(contact.pairs->begin(), contact.pairs->end(), without_fans) -
-        contact.pairs->begin());
+    contact.surface_pairs =
+        to_size(std::partition_point(contact.pairs->begin(), contact.pairs->end(), without_fans) -
+                contact.pairs->begin());
     contacts = find_contacts(surface_, contact.placed, *contact.boxes, *contact.pairs);
   } else {  // every vertex speaks for itself
     contacts.triangles.assign(surface_.triangles.size(), Meeting::intersecting);

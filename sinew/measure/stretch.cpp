@@ -5,6 +5,8 @@
 
 #include <Eigen/Geometry>
 
+#include <sinew/core/index.h>
+
 namespace sinew {
 
 namespace {
@@ -87,10 +89,9 @@ Stretch StretchMeter::edge_stretch(std::span<const Vec3f> positions) const {
 }
 
 std::size_t StretchMeter::degenerate_triangles(std::span<const Vec3f> positions) const {
-  return static_cast<std::size_t>(
-      std::count_if(triangles_.begin(), triangles_.end(), [&](const RestTriangle& t) {
-        return size_of(t.corners, positions).height() < kDegenerateShare * t.height;
-      }));
+  return to_size(std::count_if(triangles_.begin(), triangles_.end(), [&](const RestTriangle& t) {
+    return size_of(t.corners, positions).height() < kDegenerateShare * t.height;
+  }));
 }
 
 }  // namespace sinew

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/core/parallel.h>
 #include <sinew/geometry/limb_radius.h>
 #include <sinew/geometry/volume.h>
@@ -120,11 +121,11 @@ SurfaceRuler::SurfaceRuler(const MeshView& rest, SharedWeights weights, const Su
   }
   rest_.parts = surface.part_count;
   rest_.open_borders = surface.borders.size();
-  rest_.unused_vertices = static_cast<std::size_t>(std::count(used_.begin(), used_.end(), 0));
+  rest_.unused_vertices = to_size(std::count(used_.begin(), used_.end(), 0));
   rest_.slivers = stretch_->slivers_at_rest();
   rest_.intersecting_pairs = rest_pairs_.size();
-  rest_.buried_vertices = static_cast<std::size_t>(
-      std::count_if(rest_outside_.begin(), rest_outside_.end(), [](double w) { return w > 0.5; }));
+  rest_.buried_vertices =
+      to_size(std::count_if(rest_outside_.begin(), rest_outside_.end(), [](double w) { return w > 0.5; }));
   rest_.volume = enclosed_volume({contact.placed, surface.triangles});
   rest_.mean_edge = stretch_->mean_edge();
   Eigen::AlignedBox3d box;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <sinew/core/index.h>
 #include <sinew/models/models.h>
 
 namespace sinew {
@@ -46,7 +47,7 @@ BuiltModel make_arm_model(const ModelOptions& options, const Progress& progress)
       return posture;
     }));
   };
-  const auto lower = static_cast<std::size_t>(r.at("lower_arm"));
+  const auto lower = to_size(r.at("lower_arm"));
   turn("bend", 150, [&](Posture& posture, int degrees) { posture.angles[lower].flex = degrees; });
   turn("twist", 150, [&](Posture& posture, int degrees) { posture.angles[lower].twist = degrees; });
   turn("fist", 90,

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numbers>
 
+#include <sinew/core/index.h>
 #include <sinew/models/cat_clips.h>
 #include <sinew/models/models.h>
 
@@ -152,7 +153,7 @@ void add_trunk(Rig& rig, Flesh& flesh, const CatBody& body) {
   const int tail = flesh.add_group(0, 0.014 * g);
   constexpr double kLength = 0.0365;
   const auto fall = [&](double at) {
-    const auto k = static_cast<std::size_t>(std::clamp(at - 0.5, 0.0, kTailJoints - 1.001));
+    const auto k = to_size(std::clamp(at - 0.5, 0.0, kTailJoints - 1.001));
     const double share = std::clamp(at - 0.5 - static_cast<double>(k), 0.0, 1.0);
     return hang * kDegree * ((1 - share) * kFall[k] + share * kFall[k + 1]);
   };
@@ -166,7 +167,7 @@ void add_trunk(Rig& rig, Flesh& flesh, const CatBody& body) {
     for (int piece = 0; piece < kPieces; ++piece) {
       const double angle = fall(k + (piece + 0.5) / kPieces);
       place += kLength / kPieces * Vec3d(0, -std::sin(angle), -std::cos(angle));
-      bow[static_cast<std::size_t>(piece) + 1] = place;
+      bow[to_size(piece) + 1] = place;
     }
     // Lifting the tail is positive.
     joint = rig.add("tail_" + std::to_string(k + 1), joint, bow[0], place, x,

@@ -6,6 +6,7 @@
 #include <numbers>
 #include <string>
 
+#include <sinew/core/index.h>
 #include <sinew/models/keys.h>
 
 namespace sinew {
@@ -258,7 +259,7 @@ class CatActor {
     double follow = 1;  ///< how much of the ground's speed the foot has when leaving and landing
   };
 
-  static Angles& at(Posture& posture, int joint) { return posture.angles[static_cast<std::size_t>(joint)]; }
+  static Angles& at(Posture& posture, int joint) { return posture.angles[to_size(joint)]; }
 
   std::vector<int> tail_joints() const {
     std::vector<int> joints;
@@ -282,8 +283,7 @@ class CatActor {
     const int chest = rig_.at("chest");
     posture.root_offset = Vec3d::Zero();
     const std::vector<Affine3d> world = rig_.world(posture);
-    const Vec3d middle =
-        0.5 * (world[0] * Vec3d::Zero() + world[static_cast<std::size_t>(chest)] * Vec3d::Zero());
+    const Vec3d middle = 0.5 * (world[0] * Vec3d::Zero() + world[to_size(chest)] * Vec3d::Zero());
     const Vec3d rest = 0.5 * (rig_[0].head + rig_[chest].head);
     posture.root_offset = rest + Vec3d(0, up, forth) - middle;
     posture.root_offset.x() = 0;
@@ -297,7 +297,7 @@ class CatActor {
       // The shoulder blade goes along with the foot.
       const int blade = rig_[leg.upper].parent;
       at(posture, blade).flex = 0;
-      const Vec3d shoulder = rig_.world(posture)[static_cast<std::size_t>(leg.upper)].translation();
+      const Vec3d shoulder = rig_.world(posture)[to_size(leg.upper)].translation();
       const Vec3d rest = rig_[leg.toes].head - rig_[leg.upper].head;
       at(posture, blade).flex = std::clamp(26 * (place.z() - shoulder.z() - rest.z()) / size_, -28.0, 28.0);
     }

@@ -5,6 +5,7 @@
 #include <Eigen/SparseCholesky>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/core/parallel.h>
 #include <sinew/geometry/laplacian.h>
 
@@ -28,7 +29,7 @@ SkinWeights diffused_weights(const MeshView& mesh, std::span<const int> part, st
   const auto count = static_cast<Eigen::Index>(mesh.positions.size());
   Eigen::VectorXd screen = lumped_mass(mesh);
   for (Eigen::Index v = 0; v < count; ++v) {
-    const double l = reach[static_cast<std::size_t>(v)];
+    const double l = reach[to_size(v)];
     screen[v] /= l * l;
   }
   Eigen::SparseMatrix<double> system = cotangent_laplacian(mesh);
@@ -46,7 +47,7 @@ SkinWeights diffused_weights(const MeshView& mesh, std::span<const int> part, st
       for (std::size_t i = begin; i < end; ++i) {
         Eigen::VectorXd indicator = Eigen::VectorXd::Zero(count);
         for (Eigen::Index v = 0; v < count; ++v)
-          if (part[static_cast<std::size_t>(v)] == static_cast<int>(first + i)) indicator[v] = 1;
+          if (part[to_size(v)] == static_cast<int>(first + i)) indicator[v] = 1;
         Eigen::VectorXd once = solver.solve(screen.cwiseProduct(indicator));
         smooth[first + i] = solver.solve(screen.cwiseProduct(once));
       }
@@ -54,7 +55,7 @@ SkinWeights diffused_weights(const MeshView& mesh, std::span<const int> part, st
     for (std::size_t i = first; i < first + batch; ++i) {
       for (Eigen::Index v = 0; v < count; ++v)
         if (smooth[i][v] > kFade)
-          rows[static_cast<std::size_t>(v)].push_back(
+          rows[to_size(v)].push_back(
               {static_cast<std::uint32_t>(i), static_cast<float>(faded(smooth[i][v]))});
       smooth[i].resize(0);
     }

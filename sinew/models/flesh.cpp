@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include <sinew/core/index.h>
+
 namespace sinew {
 
 namespace {
@@ -21,7 +23,7 @@ int Flesh::add_group(int parent, double blend) {
   groups_.emplace_back();
   groups_.back().blend = blend;
   parents_.push_back(parent);
-  Group& above = groups_[static_cast<std::size_t>(parent)];
+  Group& above = groups_[to_size(parent)];
   above.parts.push_back({true, number});
   above.largest_blend = std::max(above.largest_blend, blend);
   return number;
@@ -31,8 +33,8 @@ void Flesh::add(Shape shape, const Joining& joining) {
   shape.blend = joining.blend;
   shape.joints = joining.joints;
   if (!shape.carves) {
-    for (int g = joining.group; g >= 0; g = parents_[static_cast<std::size_t>(g)]) {
-      Group& group = groups_[static_cast<std::size_t>(g)];
+    for (int g = joining.group; g >= 0; g = parents_[to_size(g)]) {
+      Group& group = groups_[to_size(g)];
       if (group.bound_radius < 0) {
         group.bound_centre = shape.bound_centre;
         group.bound_radius = shape.bound_radius;
@@ -48,7 +50,7 @@ void Flesh::add(Shape shape, const Joining& joining) {
       group.bound_radius = radius;
     }
   }
-  Group& group = groups_[static_cast<std::size_t>(joining.group)];
+  Group& group = groups_[to_size(joining.group)];
   const int number = static_cast<int>(shapes_.size());
   if (shape.carves) {
     group.cuts.push_back(number);
@@ -164,7 +166,7 @@ Flesh::Sample Flesh::sample(const Group& group, const Vec3d& p) const {
   const auto value_of = [&](const Part& part) {
     return part.is_group ? sample(group_at(part), p) : sample(shape_at(part), p);
   };
-  const Sample first = value_of(group.parts[static_cast<std::size_t>(nearest)]);
+  const Sample first = value_of(group.parts[to_size(nearest)]);
   for (std::size_t i = 0; i < group.parts.size(); ++i) {
     const Part& part = group.parts[i];
     const double blend = part.is_group ? group_at(part).blend : shape_at(part).blend;
@@ -177,7 +179,7 @@ Flesh::Sample Flesh::sample(const Group& group, const Vec3d& p) const {
     if (bound < first.value + group.largest_blend) join(value_of(part), blend);
   }
   for (const int c : group.cuts) {
-    const Shape& shape = shapes_[static_cast<std::size_t>(c)];
+    const Shape& shape = shapes_[to_size(c)];
     const Sample cut = sample(shape, p);
     // Smooth maximum of the solid and the outside of the cut.
     const double outside = -cut.value;

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include <sinew/core/index.h>
 #include <sinew/core/math.h>
 #include <sinew/geometry/isosurface.h>
 
@@ -82,8 +83,8 @@ class Flesh {
 
   static Sample sample(const Shape& shape, const Vec3d& p);
   Sample sample(const Group& group, const Vec3d& p) const;
-  const Shape& shape_at(const Part& part) const { return shapes_[static_cast<std::size_t>(part.number)]; }
-  const Group& group_at(const Part& part) const { return groups_[static_cast<std::size_t>(part.number)]; }
+  const Shape& shape_at(const Part& part) const { return shapes_[to_size(part.number)]; }
+  const Group& group_at(const Part& part) const { return groups_[to_size(part.number)]; }
   void add(Shape shape, const Joining& joining);
   void deepest(const Group& group, const Vec3d& p, double& best, const Shape*& winner) const;
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include <sinew/core/index.h>
 #include <sinew/models/models.h>
 
 namespace sinew {
@@ -29,7 +30,7 @@ BuiltModel make_hand_model(const ModelOptions& options, const Progress& progress
     Posture posture = r.rest();
     for (int finger = 0; finger < 5; ++finger)
       for (int segment = 1; segment < 4; ++segment)
-        posture.angles[static_cast<std::size_t>(r.at(finger_joint(finger, segment, "")))].flex = degrees;
+        posture.angles[to_size(r.at(finger_joint(finger, segment, "")))].flex = degrees;
     return posture;
   }));
   model.scene.clips.push_back(make_clip(r, "fist", 90, 30, [&](int frame_number) {

@@ -5,6 +5,7 @@
 #include <numbers>
 #include <string>
 
+#include <sinew/core/index.h>
 #include <sinew/models/keys.h>
 
 namespace sinew {
@@ -59,7 +60,7 @@ class InsectActor {
     double touch_down;  ///< in cycles
   };
 
-  static Angles& at(Posture& posture, int joint) { return posture.angles[static_cast<std::size_t>(joint)]; }
+  static Angles& at(Posture& posture, int joint) { return posture.angles[to_size(joint)]; }
   Angles& at(Posture& posture, const std::string& name) const { return at(posture, rig_.at(name)); }
 
   void take_step(Posture& posture, const Leg& leg, double cycle) const {

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numbers>
 
+#include <sinew/core/index.h>
+
 namespace sinew {
 
 namespace {
@@ -34,7 +36,7 @@ JointLimits hinge(double least, double most, double spread = 0, double twist = 0
 }  // namespace
 
 std::string finger_joint(int finger, int segment, const std::string& suffix) {
-  return std::string(kFingers[static_cast<std::size_t>(finger)]) + "_" + std::to_string(segment) + suffix;
+  return std::string(kFingers[to_size(finger)]) + "_" + std::to_string(segment) + suffix;
 }
 
 int add_hand(Rig& rig, Flesh& flesh, int group, int parent, const LimbFrame& frame, const std::string& suffix,
@@ -48,7 +50,7 @@ int add_hand(Rig& rig, Flesh& flesh, int group, int parent, const LimbFrame& fra
 
   const int palm = flesh.add_group(group, 0.012 * g);
   for (int f = 0; f < 4; ++f) {
-    const FingerShape& shape = kFingerShapes[static_cast<std::size_t>(f)];
+    const FingerShape& shape = kFingerShapes[to_size(f)];
     const double fan = shape.fan * std::numbers::pi / 180;
     const Vec3d forward = frame.direction(std::cos(fan), std::sin(fan), 0);
     const Vec3d root = at(shape.root_along, shape.root_thumb, -0.002);
@@ -60,7 +62,7 @@ int add_hand(Rig& rig, Flesh& flesh, int group, int parent, const LimbFrame& fra
     for (std::size_t k = 0; k < 3; ++k) ends[k + 2] = ends[k + 1] + s * shape.phalanges[k] * forward;
     const double cup = f == 3 ? 20 : f == 2 ? 12 : 4;
     for (int k = 0; k < 4; ++k) {
-      const auto e = static_cast<std::size_t>(k);
+      const auto e = to_size(k);
       const JointLimits limits = k == 0   ? hinge(-2, cup)
                                  : k == 1 ? hinge(-25, 92, 22)
                                  : k == 2 ? hinge(-2, 112)
@@ -116,7 +118,7 @@ int add_hand(Rig& rig, Flesh& flesh, int group, int parent, const LimbFrame& fra
   ends[4] = ends[3] + s * 0.027 * tip_way;
   std::array<int, 4> joints{};
   for (int k = 0; k < 4; ++k) {
-    const auto e = static_cast<std::size_t>(k);
+    const auto e = to_size(k);
     const Vec3d way = (ends[e + 1] - ends[e]).normalized();
     const JointLimits limits = k == 0   ? hinge(-5, 10, 10, 10)
                                : k == 1 ? hinge(-20, 50, 40, 40)
@@ -190,14 +192,14 @@ int add_arm(Rig& rig, Flesh& flesh, int group, int parent, const LimbFrame& fram
 
 void close_fist(const Rig& rig, Posture& posture, const std::string& suffix, double amount) {
   const auto angles = [&](int finger, int segment) -> Angles& {
-    return posture.angles[static_cast<std::size_t>(rig.at(finger_joint(finger, segment, suffix)))];
+    return posture.angles[to_size(rig.at(finger_joint(finger, segment, suffix)))];
   };
   // Spread turns mirror with the side.
   const double side = suffix == ".R" ? -1 : 1;
   for (int f = 1; f <= 4; ++f) {
     angles(f, 0).flex = amount * (f == 4 ? 12 : f == 3 ? 6 : 2);
     angles(f, 1).flex = amount * 82;
-    angles(f, 1).spread = side * amount * kFingerShapes[static_cast<std::size_t>(f - 1)].fan * 0.9;
+    angles(f, 1).spread = side * amount * kFingerShapes[to_size(f - 1)].fan * 0.9;
     angles(f, 2).flex = amount * 104;
     angles(f, 3).flex = amount * 62;
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include <sinew/core/index.h>
 #include <sinew/models/keys.h>
 #include <sinew/models/limbs.h>
 
@@ -244,7 +245,7 @@ class MannequinActor {
     int clavicle, upper_arm, lower_arm, wrist, thigh, shin, foot, toes;
   };
 
-  static Angles& at(Posture& posture, int joint) { return posture.angles[static_cast<std::size_t>(joint)]; }
+  static Angles& at(Posture& posture, int joint) { return posture.angles[to_size(joint)]; }
 
   Vec3d rest_ankle(const Side& side) const { return rig_[side.foot].head; }
 
@@ -302,7 +303,7 @@ class MannequinActor {
   /// Lets the arm hang down, swung forwards by `swing` degrees, with the elbow closed.
   void hang_arm(Posture& posture, const Side& side, double swing, double elbow) const {
     const std::vector<Affine3d> world = rig_.world(posture);
-    const Quatd chest(world[static_cast<std::size_t>(rig_[side.clavicle].parent)].linear());
+    const Quatd chest(world[to_size(rig_[side.clavicle].parent)].linear());
     const Quatd down = about_x(-swing) * about_z(side.sign * -36);
     rig_.orient(posture, side.upper_arm, chest * down);
     at(posture, side.lower_arm).flex = elbow;
@@ -311,7 +312,7 @@ class MannequinActor {
   /// Arms folded across the chest, hands on the other side's upper arm.
   void cross_arms(Posture& posture, double share) const {
     const std::vector<Affine3d> world = rig_.world(posture);
-    const Affine3d chest = world[static_cast<std::size_t>(rig_.at("chest"))];
+    const Affine3d chest = world[to_size(rig_.at("chest"))];
     const Vec3d chest_rest = rig_[rig_.at("chest")].head;
     for (const Side& side : sides_) {
       Posture crossed = posture;
@@ -324,7 +325,7 @@ class MannequinActor {
                  chest.linear() * Vec3d(side.sign * 1.0, -0.45, 0.35));
       at(crossed, side.wrist).flex = 30;
       for (const int joint : {side.upper_arm, side.lower_arm, side.wrist}) {
-        const Angles& goal = crossed.angles[static_cast<std::size_t>(joint)];
+        const Angles& goal = crossed.angles[to_size(joint)];
         at(posture, joint) = {share * goal.flex, share * goal.spread, share * goal.twist};
       }
     }

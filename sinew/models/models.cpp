@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 
 namespace sinew {
 
@@ -29,8 +30,7 @@ void check_proportion(std::string_view name, const char* what, double value) {
 std::size_t least_vertices(const Model& model, const Proportions& p) {
   const double longest = std::max({1.0, p.arm, p.leg, p.head}), thinnest = std::min(1.0, p.girth);
   // A thick trunk takes vertices from the fingers, which do not grow with it.
-  return static_cast<std::size_t>(static_cast<double>(model.least_vertices) * longest / thinnest *
-                                  std::max(1.0, p.girth));
+  return to_size(static_cast<double>(model.least_vertices) * longest / thinnest * std::max(1.0, p.girth));
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/models/keys.h>
 
 namespace sinew {
@@ -296,7 +297,7 @@ Scene make_trousers_model(const Progress& progress) {
     Posture posture = r.rest();
     for (const char* suffix : {".L", ".R"}) {
       const auto at = [&](const char* joint) -> Angles& {
-        return posture.angles[static_cast<std::size_t>(r.at(std::string(joint) + suffix))];
+        return posture.angles[to_size(r.at(std::string(joint) + suffix))];
       };
       at("thigh").flex = 90 * there_and_back(frame);
       at("shin").flex = 95 * there_and_back(frame);

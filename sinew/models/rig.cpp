@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numbers>
 
+#include <sinew/core/index.h>
+
 namespace sinew {
 
 namespace {
@@ -98,7 +100,7 @@ std::vector<Affine3d> Rig::world(const Posture& posture) const {
     if (joint.parent < 0)
       world[j] = Eigen::Translation3d(joint.head + posture.root_offset) * turn;
     else
-      world[j] = world[static_cast<std::size_t>(joint.parent)] *
+      world[j] = world[to_size(joint.parent)] *
                  (Eigen::Translation3d(joint.head - (*this)[joint.parent].head) * turn);
   }
   return world;
@@ -107,7 +109,7 @@ std::vector<Affine3d> Rig::world(const Posture& posture) const {
 void Rig::reach(Posture& posture, int upper, int lower, const Vec3d& target, const Vec3d& pole) const {
   const std::vector<Affine3d> frames = world(posture);
   const RigJoint &first = (*this)[upper], &second = (*this)[lower];
-  const Vec3d root = frames[static_cast<std::size_t>(upper)].translation();
+  const Vec3d root = frames[to_size(upper)].translation();
   const Vec3d rest_1 = second.head - first.head, rest_2 = second.tail - second.head;
   const double l1 = rest_1.norm(), l2 = rest_2.norm();
   Vec3d to_target = target - root;
@@ -126,17 +128,15 @@ void Rig::reach(Posture& posture, int upper, int lower, const Vec3d& target, con
   };
   const Quatd upper_world = turn(rest_1, middle, second.flex);
   const Quatd lower_world = turn(rest_2, end - middle, second.flex);
-  const Quatd parent =
-      first.parent < 0 ? Quatd::Identity() : Quatd(frames[static_cast<std::size_t>(first.parent)].linear());
-  posture.angles[static_cast<std::size_t>(upper)] = angles_of(upper, parent.conjugate() * upper_world);
-  posture.angles[static_cast<std::size_t>(lower)] = angles_of(lower, upper_world.conjugate() * lower_world);
+  const Quatd parent = first.parent < 0 ? Quatd::Identity() : Quatd(frames[to_size(first.parent)].linear());
+  posture.angles[to_size(upper)] = angles_of(upper, parent.conjugate() * upper_world);
+  posture.angles[to_size(lower)] = angles_of(lower, upper_world.conjugate() * lower_world);
 }
 
 void Rig::orient(Posture& posture, int joint, const Quatd& world_rotation) const {
   const int parent = (*this)[joint].parent;
-  const Quatd above =
-      parent < 0 ? Quatd::Identity() : Quatd(world(posture)[static_cast<std::size_t>(parent)].linear());
-  posture.angles[static_cast<std::size_t>(joint)] = angles_of(joint, above.conjugate() * world_rotation);
+  const Quatd above = parent < 0 ? Quatd::Identity() : Quatd(world(posture)[to_size(parent)].linear());
+  posture.angles[to_size(joint)] = angles_of(joint, above.conjugate() * world_rotation);
 }
 
 Clip make_clip(const Rig& rig, std::string name, int last_frame, double frames_per_second,

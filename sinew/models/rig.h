@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include <sinew/core/index.h>
 #include <sinew/core/math.h>
 #include <sinew/skeleton/clip.h>
 #include <sinew/skeleton/skeleton.h>
@@ -61,7 +62,7 @@ class Rig {
 
   const std::vector<RigJoint>& joints() const { return joints_; }
   std::size_t size() const { return joints_.size(); }
-  const RigJoint& operator[](int joint) const { return joints_[static_cast<std::size_t>(joint)]; }
+  const RigJoint& operator[](int joint) const { return joints_[to_size(joint)]; }
   /// The joint of that name; an assert fails when there is none.
   int at(std::string_view name) const;
   /// Squared distance from p to the bone (head to tail) of a joint.

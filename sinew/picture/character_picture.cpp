@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/picture/text.h>
 #include <sinew/skeleton/bones.h>
 #include <sinew/skinning/leaf_bones.h>
@@ -56,7 +57,7 @@ std::vector<Affine3d> world_of(const Skeleton& skeleton, const Pose& pose) {
 
 Rgb color_of_binding(const Character& character, std::uint32_t binding) {
   const int joint = character.bindings()[binding].joint;
-  return joint < 0 ? kUnbound : distinct_color(static_cast<std::size_t>(joint));
+  return joint < 0 ? kUnbound : distinct_color(to_size(joint));
 }
 
 std::vector<Rgb> weight_colors(const Character& character, bool strongest_only) {
@@ -102,16 +103,15 @@ CharacterPicture::CharacterPicture(std::shared_ptr<const Character> character, C
       break;
     case Coloring::By::joint: {
       const int joint = coloring_.joint;
-      if (joint < 0 || static_cast<std::size_t>(joint) >= character_->skeleton().size())
+      if (joint < 0 || to_size(joint) >= character_->skeleton().size())
         throw Error(fmt::format("there is no joint {} ({} joints)", joint, character_->skeleton().size()));
-      scale_ = ColorScale{
-          .low = 0,
-          .high = 1,
-          .diverging = false,
-          .title = "weight of " + character_->skeleton().joints[static_cast<std::size_t>(joint)].name,
-          .low_label = "0",
-          .middle_label = "0.5",
-          .high_label = "1"};
+      scale_ = ColorScale{.low = 0,
+                          .high = 1,
+                          .diverging = false,
+                          .title = "weight of " + character_->skeleton().joints[to_size(joint)].name,
+                          .low_label = "0",
+                          .middle_label = "0.5",
+                          .high_label = "1"};
       for (std::size_t v = 0; v < vertices; ++v)
         colors_.push_back(scale_->color(weight_of(*character_, v, joint)));
       break;
@@ -230,8 +230,8 @@ std::vector<float> area_stretch(const Character& character, std::span<const Vec3
 }
 
 Vec3d joint_position(const Skeleton& skeleton, const Pose& pose, int joint) {
-  assert(joint >= 0 && static_cast<std::size_t>(joint) < skeleton.size());
-  return world_of(skeleton, pose)[static_cast<std::size_t>(joint)].translation();
+  assert(joint >= 0 && to_size(joint) < skeleton.size());
+  return world_of(skeleton, pose)[to_size(joint)].translation();
 }
 
 double focus_radius(const Character& character, int joint) {
@@ -262,8 +262,7 @@ double focus_radius(const Character& character, int joint) {
   }
   std::vector<double>& distances = blended.size() >= 8 ? blended : moved;
   if (distances.empty())
-    throw Error(
-        fmt::format("joint '{}' moves no skin", skeleton.joints[static_cast<std::size_t>(joint)].name));
+    throw Error(fmt::format("joint '{}' moves no skin", skeleton.joints[to_size(joint)].name));
   // The nearest third are the skin round the joint itself; the others are already along the bones.
   const auto third = distances.begin() + static_cast<std::ptrdiff_t>(distances.size() / 3);
   std::nth_element(distances.begin(), third, distances.end());

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/core/parallel.h>
 #include <sinew/core/smooth_step.h>
 #include <sinew/geometry/embree_handles.h>
@@ -68,7 +69,7 @@ float radical_inverse_3(std::uint32_t i) {
 // Place of a pixel in its 4 × 4 pattern, neighbours far apart in number.
 std::uint32_t pattern_place(int x, int y) {
   constexpr std::array<std::uint8_t, 16> kBayer{0, 8, 2, 10, 12, 4, 14, 6, 3, 11, 1, 9, 15, 7, 13, 5};
-  return kBayer[static_cast<std::size_t>((y & 3) * 4 + (x & 3))];
+  return kBayer[to_size((y & 3) * 4 + (x & 3))];
 }
 
 float clamp01(float x) {
@@ -576,9 +577,8 @@ Light Painter::light_at(const Point& point, std::uint32_t place) const {
   float open = 0;
   const bool far_off = box_.exteriorDistance(point.position) > reach_;
   if (far_off) open = static_cast<float>(quality_.sky_rays);
-  const std::size_t first_sky = place * static_cast<std::size_t>(quality_.sky_rays);
-  for (std::size_t i = first_sky; i < first_sky + static_cast<std::size_t>(quality_.sky_rays) && !far_off;
-       ++i) {
+  const std::size_t first_sky = place * to_size(quality_.sky_rays);
+  for (std::size_t i = first_sky; i < first_sky + to_size(quality_.sky_rays) && !far_off; ++i) {
     const Vec4f& ray = sky_rays_[i];
     const Vec3f direction = ray.x() * basis.tangent + ray.y() * basis.bitangent + ray.z() * point.normal;
     open += blocked(start, direction, reach_ * ray.w()) ? 0.0f : 1.0f;
@@ -590,8 +590,8 @@ Light Painter::light_at(const Point& point, std::uint32_t place) const {
     light.key = 1;
   } else if (point.normal.dot(to_key_) > -kKeyRadius) {
     float lit = 0, above = 0;
-    const std::size_t first_key = place * static_cast<std::size_t>(quality_.key_rays);
-    for (std::size_t i = first_key; i < first_key + static_cast<std::size_t>(quality_.key_rays); ++i) {
+    const std::size_t first_key = place * to_size(quality_.key_rays);
+    for (std::size_t i = first_key; i < first_key + to_size(quality_.key_rays); ++i) {
       const Vec3f& direction = key_rays_[i];
       // What lies below the horizon is accounted for by the shading.
       if (direction.dot(point.normal) <= 0) continue;
@@ -609,7 +609,7 @@ void Painter::gather_light(int row) {
   for (int x = 0; x < options_.width; ++x) {
     const Vec3f direction = direction_at(static_cast<float>(x) + 0.5f, static_cast<float>(row) + 0.5f);
     const Point point = look(direction);
-    PixelLight& pixel = lights_[static_cast<std::size_t>(row) * options_.width + x];
+    PixelLight& pixel = lights_[to_size(row) * options_.width + x];
     pixel.seen = point.seen;
     RTCRayHit overlay;
     pixel.overlaid =
@@ -642,7 +642,7 @@ float likeness(const PixelLight& pixel, Seen seen, const Vec3f& position, const 
 void Painter::smooth_light(int row) {
   constexpr float kWeights[5] = {0.5f, 1, 1, 1, 0.5f};  // sums to the pattern's 4
   for (int x = 0; x < options_.width; ++x) {
-    const std::size_t here = static_cast<std::size_t>(row) * options_.width + x;
+    const std::size_t here = to_size(row) * options_.width + x;
     const PixelLight& pixel = lights_[here];
     if (pixel.seen == Seen::nothing) continue;
     const float pixel_size = pixel_angle_ * (pixel.position - eye_).norm();
@@ -653,7 +653,7 @@ void Painter::smooth_light(int row) {
       for (int i = -2; i <= 2; ++i) {
         const int column = x + i;
         if (column < 0 || column >= options_.width) continue;
-        const PixelLight& other = lights_[static_cast<std::size_t>(y) * options_.width + column];
+        const PixelLight& other = lights_[to_size(y) * options_.width + column];
         const float weight = kWeights[i + 2] * kWeights[j + 2] *
                              likeness(other, pixel.seen, pixel.position, pixel.normal, pixel_size);
         sum += weight;
@@ -675,7 +675,7 @@ Light Painter::look_up(const Point& point, float x, float y, std::uint32_t place
     for (int i = 0; i < 2; ++i) {
       const int column = left + i, row = top + j;
       if (column < 0 || row < 0 || column >= options_.width || row >= options_.height) continue;
-      const std::size_t there = static_cast<std::size_t>(row) * options_.width + column;
+      const std::size_t there = to_size(row) * options_.width + column;
       const float weight = (i == 1 ? right_share : 1 - right_share) *
                            (j == 1 ? bottom_share : 1 - bottom_share) *
                            likeness(lights_[there], point.seen, point.position, point.normal, pixel_size);
@@ -787,11 +787,11 @@ Vec3f Painter::with_ghost(const Vec3f& color, const Vec3f& direction) const {
 // Whether the pixel and all round it show one smooth piece of one thing, so that a single point will do.
 bool Painter::is_plain(int x, int row) const {
   const int width = options_.width, height = options_.height;
-  const PixelLight& pixel = lights_[static_cast<std::size_t>(row) * width + x];
+  const PixelLight& pixel = lights_[to_size(row) * width + x];
   const float pixel_size = pixel_angle_ * (pixel.position - eye_).norm();
   for (int y = std::max(0, row - 1); y <= std::min(height - 1, row + 1); ++y)
     for (int column = std::max(0, x - 1); column <= std::min(width - 1, x + 1); ++column) {
-      const PixelLight& other = lights_[static_cast<std::size_t>(y) * width + column];
+      const PixelLight& other = lights_[to_size(y) * width + column];
       if (other.overlaid) return false;
       if (sharp_colors_ && pixel.seen == Seen::surface && other.seen == Seen::surface &&
           nearest_corner(pixel) != nearest_corner(other))
@@ -829,7 +829,7 @@ void Painter::shade_row(int row, Image& image) const {
       backdrop_top_ + smooth_step(0.15f, 1.0f, downwards) * (backdrop_bottom_ - backdrop_top_);
   const Rgb backdrop_rgb = srgb_from_linear(backdrop);
   for (int x = 0; x < width; ++x) {
-    const std::size_t here = static_cast<std::size_t>(row) * width + x;
+    const std::size_t here = to_size(row) * width + x;
     const bool dither = options_.quality == ClayQuality::final && lights_[here].seen != Seen::surface;
     if (!dither && lights_[here].seen == Seen::nothing && is_plain(x, row)) {
       image.pixels[here] = backdrop_rgb;
@@ -890,10 +890,9 @@ Image Painter::paint(const Progress& progress) {
   lights_.resize(image.pixels.size());
   smoothed_.resize(image.pixels.size());
   const auto for_rows = [&](const auto& body) {
-    parallel_blocks(static_cast<std::size_t>(options_.height), kRowsPerTask,
-                    [&](std::size_t begin, std::size_t end) {
-                      for (std::size_t row = begin; row < end; ++row) body(static_cast<int>(row));
-                    });
+    parallel_blocks(to_size(options_.height), kRowsPerTask, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t row = begin; row < end; ++row) body(static_cast<int>(row));
+    });
   };
   report_progress(progress, 0);
   for_rows([&](int row) { gather_light(row); });

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 
 namespace sinew {
 
@@ -25,11 +26,11 @@ constexpr int kTileGap = 2;  // between pictures side by side
 /// How a sheet is laid out, whatever its pictures show.
 struct SheetLayout {
   SheetLayout(const PixelSize& first, std::size_t count, bool captions, const SheetOptions& options) {
-    columns = static_cast<std::size_t>(std::max(0, options.columns));
+    columns = to_size(std::max(0, options.columns));
     if (columns == 0) {
       const double wanted = std::sqrt(static_cast<double>(count) * static_cast<double>(first.height) /
                                       static_cast<double>(std::max<std::int64_t>(1, first.width)));
-      columns = std::max<std::size_t>(1, static_cast<std::size_t>(std::ceil(wanted - 1e-9)));
+      columns = std::max<std::size_t>(1, to_size(std::ceil(wanted - 1e-9)));
     }
     columns = std::min(columns, count);
     rows = (count + columns - 1) / columns;

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/core/parallel.h>
 #include <sinew/picture/color_map.h>
 #include <sinew/picture/strokes.h>
@@ -42,7 +43,7 @@ class FieldColors {
   }
   const Rgb& operator()(double value) const {
     const double place = std::clamp(value, 0.0, 1.0) * static_cast<double>(table_.size() - 1);
-    return table_[static_cast<std::size_t>(std::lround(place))];
+    return table_[to_size(std::lround(place))];
   }
 
  private:
@@ -75,22 +76,17 @@ struct ValueGrid {
       : step(pixels_apart),
         columns((width + step - 2) / step + 1),
         rows((height + step - 2) / step + 1),
-        values(static_cast<std::size_t>(columns) * static_cast<std::size_t>(rows)) {
-    parallel_blocks(static_cast<std::size_t>(rows), kSliceRowsPerTask,
-                    [&](std::size_t begin, std::size_t end) {
-                      for (std::size_t j = begin; j < end; ++j)
-                        for (int i = 0; i < columns; ++i) {
-                          const double value = at_pixel(i * step + 0.5, static_cast<double>(j) * step + 0.5);
-                          values[j * static_cast<std::size_t>(columns) + static_cast<std::size_t>(i)] =
-                              std::isfinite(value) ? value : kNothing;
-                        }
-                    });
+        values(to_size(columns) * to_size(rows)) {
+    parallel_blocks(to_size(rows), kSliceRowsPerTask, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t j = begin; j < end; ++j)
+        for (int i = 0; i < columns; ++i) {
+          const double value = at_pixel(i * step + 0.5, static_cast<double>(j) * step + 0.5);
+          values[j * to_size(columns) + to_size(i)] = std::isfinite(value) ? value : kNothing;
+        }
+    });
   }
 
-  double at(int i, int j) const {
-    return values[static_cast<std::size_t>(j) * static_cast<std::size_t>(columns) +
-                  static_cast<std::size_t>(i)];
-  }
+  double at(int i, int j) const { return values[to_size(j) * to_size(columns) + to_size(i)]; }
 
   /// At a pixel's middle. NaN where a node that counts is.
   double at_pixel(int x, int y) const {
@@ -151,15 +147,14 @@ float bold_width(const Image& image) {
 void paint_grid(Image& image, const ValueGrid& grid, const std::vector<double>& levels, double bold_level,
                 double spacing, const Opacity& opacity) {
   const FieldColors colors;
-  parallel_blocks(static_cast<std::size_t>(image.height), kSliceRowsPerTask,
-                  [&](std::size_t begin, std::size_t end) {
-                    for (auto y = static_cast<int>(begin); y < static_cast<int>(end); ++y)
-                      for (int x = 0; x < image.width; ++x) {
-                        const double value = grid.at_pixel(x, y);
-                        if (std::isnan(value)) continue;
-                        blend(image, x, y, colors(value), opacity(value));
-                      }
-                  });
+  parallel_blocks(to_size(image.height), kSliceRowsPerTask, [&](std::size_t begin, std::size_t end) {
+    for (auto y = static_cast<int>(begin); y < static_cast<int>(end); ++y)
+      for (int x = 0; x < image.width; ++x) {
+        const double value = grid.at_pixel(x, y);
+        if (std::isnan(value)) continue;
+        blend(image, x, y, colors(value), opacity(value));
+      }
+  });
   std::vector<Stroke> thin;
   for (const double level : levels) {
     if (std::abs(level - bold_level) < 1e-9) continue;

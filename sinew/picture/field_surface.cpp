@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/core/parallel.h>
 #include <sinew/geometry/isosurface.h>
 #include <sinew/geometry/one_rings.h>
@@ -30,31 +31,25 @@ class NodeValues {
       // Cells stick out by the same length on both sides.
       origin_[k] = box.center()[k] - 0.5 * cell_ * (nodes_[k] - 1);
     }
-    values_.assign(static_cast<std::size_t>(nodes_[0]) * static_cast<std::size_t>(nodes_[1]) *
-                       static_cast<std::size_t>(nodes_[2]),
-                   kOutside);
-    const auto layers = static_cast<std::size_t>(nodes_[2]) - 2;
-    parallel_blocks(
-        layers * static_cast<std::size_t>(nodes_[1] - 2), 4, [&](std::size_t begin, std::size_t end) {
-          for (std::size_t row = begin; row < end; ++row) {
-            const int z = static_cast<int>(row % layers) + 1, y = static_cast<int>(row / layers) + 1;
-            for (int x = 1; x < nodes_[0] - 1; ++x) {
-              const Vec3d point =
-                  world({static_cast<double>(x), static_cast<double>(y), static_cast<double>(z)});
-              const double value = options.level - field(point);
-              if (std::isfinite(value)) values_[place(x, y, z)] = value;
-            }
-          }
-        });
+    values_.assign(to_size(nodes_[0]) * to_size(nodes_[1]) * to_size(nodes_[2]), kOutside);
+    const auto layers = to_size(nodes_[2]) - 2;
+    parallel_blocks(layers * to_size(nodes_[1] - 2), 4, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t row = begin; row < end; ++row) {
+        const int z = static_cast<int>(row % layers) + 1, y = static_cast<int>(row / layers) + 1;
+        for (int x = 1; x < nodes_[0] - 1; ++x) {
+          const Vec3d point = world({static_cast<double>(x), static_cast<double>(y), static_cast<double>(z)});
+          const double value = options.level - field(point);
+          if (std::isfinite(value)) values_[place(x, y, z)] = value;
+        }
+      }
+    });
   }
 
   double cell() const { return cell_; }
   int nodes(int axis) const { return nodes_[axis]; }
   Vec3d world(const Vec3d& p) const { return origin_ + cell_ * p; }
   std::size_t place(int x, int y, int z) const {
-    return (static_cast<std::size_t>(z) * static_cast<std::size_t>(nodes_[1]) + static_cast<std::size_t>(y)) *
-               static_cast<std::size_t>(nodes_[0]) +
-           static_cast<std::size_t>(x);
+    return (to_size(z) * to_size(nodes_[1]) + to_size(y)) * to_size(nodes_[0]) + to_size(x);
   }
   double operator[](std::size_t place) const { return values_[place]; }
   /// At a node, also beyond the grid.
@@ -130,7 +125,7 @@ Mesh inset_surface(const FieldFunction& field, const Eigen::AlignedBox3d& box,
   };
   // Every closed piece of surface, of a solid or of a hole in one, is somewhere left from inside to outside
   // in direction +x. Each such step that no piece has passed yet starts the next.
-  std::vector<std::uint8_t> passed(static_cast<std::size_t>(values.place(0, 0, values.nodes(2))), 0);
+  std::vector<std::uint8_t> passed(to_size(values.place(0, 0, values.nodes(2))), 0);
   std::vector<Vec3d> positions;
   std::vector<Triangle> triangles;
   for (int z = 0; z < values.nodes(2); ++z)

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 
 namespace sinew {
 
@@ -44,10 +45,9 @@ Rgb srgb_from_linear(const Vec3f& linear) {
 }
 
 Image::Image(int columns, int rows, const Rgb& fill) : width(columns), height(rows) {
-  if (columns <= 0 || rows <= 0 ||
-      static_cast<std::size_t>(columns) > kMostPixels / static_cast<std::size_t>(rows))
+  if (columns <= 0 || rows <= 0 || to_size(columns) > kMostPixels / to_size(rows))
     throw Error(fmt::format("a picture cannot have {} × {} pixels", columns, rows));
-  pixels.assign(static_cast<std::size_t>(columns) * static_cast<std::size_t>(rows), fill);
+  pixels.assign(to_size(columns) * to_size(rows), fill);
 }
 
 void blit(const Image& source, Image& target, int x, int y) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include <sinew/core/index.h>
 #include <sinew/core/math.h>
 
 namespace sinew {
@@ -34,8 +35,8 @@ struct Image {
   /// Throws Error when a size is not positive or there are more than kMostPixels pixels.
   Image(int width, int height, const Rgb& fill = {255, 255, 255});
 
-  Rgb& at(int x, int y) { return pixels[static_cast<std::size_t>(y) * width + x]; }
-  const Rgb& at(int x, int y) const { return pixels[static_cast<std::size_t>(y) * width + x]; }
+  Rgb& at(int x, int y) { return pixels[to_size(y) * width + x]; }
+  const Rgb& at(int x, int y) const { return pixels[to_size(y) * width + x]; }
   bool contains(int x, int y) const { return x >= 0 && y >= 0 && x < width && y < height; }
   bool operator==(const Image&) const = default;
 };

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include <sinew/core/index.h>
+
 namespace sinew {
 
 namespace {
@@ -46,24 +48,21 @@ void draw_strokes(Image& image, std::span<const Stroke> strokes, float width, co
            std::max(all.bottom, box.bottom)};
   }
   if (all.empty()) return;
-  const auto columns = static_cast<std::size_t>(all.right - all.left + 1);
-  std::vector<float> coverage(columns * static_cast<std::size_t>(all.bottom - all.top + 1), 0.0f);
+  const auto columns = to_size(all.right - all.left + 1);
+  std::vector<float> coverage(columns * to_size(all.bottom - all.top + 1), 0.0f);
   for (const Stroke& stroke : strokes) {
     if (!stroke.from.allFinite() || !stroke.to.allFinite()) continue;
     const PixelBox box = box_of(stroke, reach, image);
     for (int y = box.top; y <= box.bottom; ++y)
       for (int x = box.left; x <= box.right; ++x) {
         const Vec2f middle(static_cast<float>(x) + 0.5f, static_cast<float>(y) + 0.5f);
-        float& most = coverage[static_cast<std::size_t>(y - all.top) * columns +
-                               static_cast<std::size_t>(x - all.left)];
+        float& most = coverage[to_size(y - all.top) * columns + to_size(x - all.left)];
         most = std::max(most, std::clamp(reach - distance(middle, stroke), 0.0f, std::min(1.0f, width)));
       }
   }
   for (int y = all.top; y <= all.bottom; ++y)
     for (int x = all.left; x <= all.right; ++x)
-      blend(image, x, y, color,
-            opacity * coverage[static_cast<std::size_t>(y - all.top) * columns +
-                               static_cast<std::size_t>(x - all.left)]);
+      blend(image, x, y, color, opacity * coverage[to_size(y - all.top) * columns + to_size(x - all.left)]);
 }
 
 }  // namespace sinew

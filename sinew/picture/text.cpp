@@ -8,6 +8,7 @@
 #include <numbers>
 #include <vector>
 
+#include <sinew/core/index.h>
 #include <sinew/picture/strokes.h>
 
 namespace sinew {
@@ -157,7 +158,7 @@ struct PathReader {
       rest.remove_prefix(1);
     float value = 0;
     const auto result = std::from_chars(rest.data(), rest.data() + rest.size(), value);
-    rest.remove_prefix(static_cast<std::size_t>(result.ptr - rest.data()));
+    rest.remove_prefix(to_size(result.ptr - rest.data()));
     return value;
   }
 };

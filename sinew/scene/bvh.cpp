@@ -11,6 +11,7 @@
 
 #include <sinew/core/error.h>
 #include <sinew/core/file.h>
+#include <sinew/core/index.h>
 #include <sinew/core/text.h>
 #include <sinew/scene/text_scanner.h>
 
@@ -98,7 +99,7 @@ class BvhReader {
       } else if (!open.empty() && same_word(word, "End")) {
         expect("Site");
         expect("{");
-        add_joint(joints_[static_cast<std::size_t>(open.back())].name + "_end", open.back(), next_offset());
+        add_joint(joints_[to_size(open.back())].name + "_end", open.back(), next_offset());
         expect("}");
       } else {
         scan_.fail(fmt::format("'{}' stands where {} should", quoted(word),
@@ -133,7 +134,7 @@ class BvhReader {
   void read_channels(int joint) {
     expect("CHANNELS");
     const std::uint64_t count = next_count("the number of channels", 6);
-    std::vector<BvhChannel>& channels = channels_[static_cast<std::size_t>(joint)];
+    std::vector<BvhChannel>& channels = channels_[to_size(joint)];
     for (std::uint64_t i = 0; i < count; ++i) {
       const std::string_view word = next_word("a channel");
       const int axis = word.empty() ? -1 : lower_case(word[0]) - 'x';
@@ -146,7 +147,7 @@ class BvhReader {
       for (const BvhChannel& other : channels)
         if (other.rotates == channel.rotates && other.axis == channel.axis)
           scan_.fail(fmt::format("channel '{}' stands twice in joint '{}'", quoted(word),
-                                 joints_[static_cast<std::size_t>(joint)].name));
+                                 joints_[to_size(joint)].name));
       channels.push_back(channel);
     }
     channel_count_ += count;
@@ -205,7 +206,7 @@ class BvhReader {
         channel.path = rotates ? ChannelPath::rotation : ChannelPath::translation;
         channel.width = rotates ? 4 : 3;
         channel.times = times;
-        channel.values.reserve(frames * static_cast<std::size_t>(channel.width));
+        channel.values.reserve(frames * to_size(channel.width));
         clip_.channels.push_back(std::move(channel));
       }
   }

@@ -8,6 +8,7 @@
 
 #include <sinew/core/error.h>
 #include <sinew/core/file.h>
+#include <sinew/core/index.h>
 #include <sinew/scene/frame_writer.h>
 #include <sinew/scene/gltf_layout.h>
 #include <sinew/scene/gltf_scene_builder.h>
@@ -59,7 +60,7 @@ std::vector<Part> make_parts(const Scene& scene, const GltfScene& gltf) {
     if (scene.meshes[m].surface.positions.empty()) continue;
     if (gltf.is_split[m]) {
       SplitVertices split = split_vertices(scene.meshes[m]);
-      const std::size_t node = static_cast<std::size_t>(gltf.mesh_nodes[m]);
+      const std::size_t node = to_size(gltf.mesh_nodes[m]);
       const std::size_t entry = gltf.document.json["nodes"][node]["mesh"].get<std::size_t>();
       std::vector<std::size_t> primitives(gltf.document.json["meshes"][entry]["primitives"].size());
       std::iota(primitives.begin(), primitives.end(), std::size_t{0});
@@ -67,9 +68,8 @@ std::vector<Part> make_parts(const Scene& scene, const GltfScene& gltf) {
       continue;
     }
     const GltfValue root(scene.document->json, file);
-    const GltfLayout layout =
-        gltf_layout(root.member("meshes").element(static_cast<std::size_t>(gltf.document_entries[m])),
-                    GltfAccessors(*scene.document, root));
+    const GltfLayout layout = gltf_layout(root.member("meshes").element(to_size(gltf.document_entries[m])),
+                                          GltfAccessors(*scene.document, root));
     for (std::size_t b = 0; b < layout.blocks.size(); ++b) {
       Part part{m, {}, {}, {}};
       for (std::size_t v = 0; v < layout.blocks[b].count; ++v)
@@ -107,7 +107,7 @@ class StillDocument {
   const std::vector<int>& entries() const { return entries_; }
 
  private:
-  Json& node(std::size_t m) { return out_.json["nodes"][static_cast<std::size_t>(nodes_[m])]; }
+  Json& node(std::size_t m) { return out_.json["nodes"][to_size(nodes_[m])]; }
 
   /// A copy of the mesh with only the primitives that frames move, and without what frames bring.
   Json bare_mesh(std::size_t m, std::vector<Part>& parts) {
@@ -191,7 +191,7 @@ class StillDocument {
 class GlbFrameWriter final : public FrameWriter {
  public:
   GlbFrameWriter(const Scene& scene, const std::filesystem::path& path, const FrameWriterOptions& options)
-      : path_(path), options_(options), frame_count_(static_cast<std::size_t>(options.frame_count)) {
+      : path_(path), options_(options), frame_count_(to_size(options.frame_count)) {
     assert(options.frame_count >= 1);
     for (const SceneMesh& mesh : scene.meshes) {
       vertex_counts_.push_back(mesh.surface.positions.size());
@@ -402,7 +402,7 @@ class GlbFrameWriter final : public FrameWriter {
   template <class Visit>
   void visit_primitives(Json& json, const Visit& visit) const {
     for (std::size_t p = 0; p < parts_.size(); ++p) {
-      Json& mesh = json["meshes"][static_cast<std::size_t>(entries_[parts_[p].mesh])];
+      Json& mesh = json["meshes"][to_size(entries_[parts_[p].mesh])];
       for (std::size_t primitive : parts_[p].primitives) visit(mesh["primitives"][primitive], p);
     }
   }
@@ -437,7 +437,7 @@ class GlbFrameWriter final : public FrameWriter {
     Json channels = Json::array();
     for (std::size_t m = 0; m < entries_.size(); ++m) {
       if (entries_[m] < 0) continue;
-      json["meshes"][static_cast<std::size_t>(entries_[m])]["weights"] = std::vector<int>(n, 0);
+      json["meshes"][to_size(entries_[m])]["weights"] = std::vector<int>(n, 0);
       channels.push_back(Json{{"sampler", 0}, {"target", Json{{"node", nodes_[m]}, {"path", "weights"}}}});
     }
     Json animation = Json::object();

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 
 namespace sinew {
 
@@ -109,7 +110,7 @@ template <class From, class To>
 void convert_element(const std::byte* source, int width, bool normalized, To* out) {
   for (int c = 0; c < width; ++c) {
     From value;
-    std::memcpy(&value, source + static_cast<std::size_t>(c) * sizeof(From), sizeof(From));
+    std::memcpy(&value, source + to_size(c) * sizeof(From), sizeof(From));
     out[c] = convert<To>(value, normalized);
   }
 }
@@ -117,12 +118,12 @@ void convert_element(const std::byte* source, int width, bool normalized, To* ou
 template <class From, class To>
 void convert_elements(const std::byte* source, std::size_t stride, std::size_t count, int width,
                       bool normalized, To* out) {
-  if (std::is_same_v<From, To> && stride == static_cast<std::size_t>(width) * sizeof(From)) {
+  if (std::is_same_v<From, To> && stride == to_size(width) * sizeof(From)) {
     std::memcpy(out, source, count * stride);
     return;
   }
   for (std::size_t i = 0; i < count; ++i)
-    convert_element<From>(source + i * stride, width, normalized, out + i * static_cast<std::size_t>(width));
+    convert_element<From>(source + i * stride, width, normalized, out + i * to_size(width));
 }
 
 std::uint32_t sparse_index(const GltfAccessor& accessor, std::size_t i) {
@@ -138,7 +139,7 @@ void decode_as(const GltfAccessor& accessor, std::span<To> out) {
   with_component(accessor.component, [&](auto sample) {
     using From = decltype(sample);
     if constexpr (std::is_same_v<To, float> || std::is_unsigned_v<From>) {
-      const std::size_t width = static_cast<std::size_t>(accessor.width);
+      const std::size_t width = to_size(accessor.width);
       if (accessor.data != nullptr)
         convert_elements<From>(accessor.data, accessor.stride, accessor.count, accessor.width,
                                accessor.normalized, out.data());
@@ -178,7 +179,7 @@ std::span<const std::byte> GltfAccessors::buffer_view(const GltfValue& reference
   // Offset and length were checked with the document.
   const auto offset = view.find("byteOffset");
   const auto stride_value = view.find("byteStride");
-  *stride = stride_value ? static_cast<std::size_t>(stride_value->natural()) : 0;
+  *stride = stride_value ? to_size(stride_value->natural()) : 0;
   return std::span(buffer).subspan(offset ? offset->natural() : 0, view.member("byteLength").natural());
 }
 
@@ -220,7 +221,7 @@ GltfAccessor GltfAccessors::find(const GltfValue& reference) const {
   } else if (elements > kMaxZeroElements) {
     json.fail(fmt::format("{} elements without data, at most {} are read", elements, kMaxZeroElements));
   }
-  accessor.count = static_cast<std::size_t>(elements);
+  accessor.count = to_size(elements);
   if (const auto sparse = json.find("sparse")) read_sparse(*sparse, accessor);
   return accessor;
 }
@@ -252,7 +253,7 @@ void GltfAccessors::read_sparse(const GltfValue& sparse, GltfAccessor& accessor)
   accessor.sparse_indices = packed("indices", component_size(accessor.sparse_index_component));
   accessor.sparse_values =
       packed("values", component_size(accessor.component) * static_cast<std::uint64_t>(accessor.width));
-  accessor.sparse_count = static_cast<std::size_t>(elements);
+  accessor.sparse_count = to_size(elements);
 }
 
 void GltfAccessors::check_sparse_indices(const GltfAccessor& accessor) const {

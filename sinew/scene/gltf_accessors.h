@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <sinew/core/index.h>
 #include <sinew/scene/gltf_document.h>
 #include <sinew/scene/gltf_json.h>
 
@@ -31,7 +32,7 @@ struct GltfAccessor {
   const std::byte* sparse_indices = nullptr;
   const std::byte* sparse_values = nullptr;
 
-  std::size_t values() const { return count * static_cast<std::size_t>(width); }
+  std::size_t values() const { return count * to_size(width); }
 };
 
 /// Decodes accessors into the caller's memory. Nothing in the JSON is trusted: Error names the accessor.

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/scene/gltf_reading.h>
 
 namespace sinew {
@@ -73,16 +74,14 @@ class AnimationReader {
 
   Target morph_target(std::size_t node) {
     const int mesh = reading_.node_mesh[node];
-    const std::size_t width =
-        mesh < 0 ? 0 : reading_.scene.meshes[static_cast<std::size_t>(mesh)].morph_weights.size();
-    const std::size_t first = mesh < 0 ? 0 : reading_.mesh_morphs[static_cast<std::size_t>(mesh)];
+    const std::size_t width = mesh < 0 ? 0 : reading_.scene.meshes[to_size(mesh)].morph_weights.size();
+    const std::size_t first = mesh < 0 ? 0 : reading_.mesh_morphs[to_size(mesh)];
     if (width == 0) {
       reading_.warn(fmt::format("{}: animates the morph targets of node {}, which shows none: skipped",
                                 channel_label_, node));
       return {};
     }
-    if (first + width > static_cast<std::size_t>(std::numeric_limits<int>::max()))
-      fail("too many morph targets");
+    if (first + width > to_size(std::numeric_limits<int>::max())) fail("too many morph targets");
     return {static_cast<int>(first), ChannelPath::morph_weights, static_cast<int>(width)};
   }
 

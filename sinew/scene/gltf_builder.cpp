@@ -9,6 +9,7 @@
 
 #include <sinew/core/error.h>
 #include <sinew/core/file.h>
+#include <sinew/core/index.h>
 #include <sinew/scene/gltf_uri.h>
 #include <sinew/version.h>
 
@@ -252,7 +253,7 @@ int GltfBuilder::add_accessor(int view, GltfComponent component, std::size_t cou
 }
 
 int GltfBuilder::add_floats(std::span<const float> values, int width, ViewTarget target, bool bounds) {
-  const std::size_t step = static_cast<std::size_t>(width);
+  const std::size_t step = to_size(width);
   assert(!values.empty() && values.size() % step == 0);
   const int accessor =
       add_accessor(add_view(std::as_bytes(values), target), GltfComponent::f32, values.size() / step, width);

@@ -9,6 +9,7 @@
 
 #include <sinew/core/error.h>
 #include <sinew/core/file.h>
+#include <sinew/core/index.h>
 #include <sinew/core/nesting.h>
 #include <sinew/scene/gltf_json.h>
 #include <sinew/scene/gltf_uri.h>
@@ -201,7 +202,7 @@ void load_buffers(GltfDocument& document, const GltfValue& root, std::vector<std
     }
     if (bytes.size() < length)
       buffer.fail(fmt::format("byteLength is {}, but the data has {} bytes", length, bytes.size()));
-    bytes.resize(static_cast<std::size_t>(length));  // a GLB's chunk may be padded
+    bytes.resize(to_size(length));  // a GLB's chunk may be padded
   }
 }
 

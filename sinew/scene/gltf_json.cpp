@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 
 namespace sinew {
 
@@ -122,7 +123,7 @@ std::size_t GltfValue::index(std::size_t count, const char* kind) const {
     const char* plural = std::string_view(kind) == "mesh" ? "es" : "s";
     fail(fmt::format("{} {} does not exist ({} {}{})", kind, value, count, kind, count == 1 ? "" : plural));
   }
-  return static_cast<std::size_t>(value);
+  return to_size(value);
 }
 
 float GltfValue::number() const {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/scene/gltf_layout.h>
 #include <sinew/scene/gltf_reading.h>
 
@@ -199,7 +200,7 @@ class MeshReader {
         if (attribute.width != accessor.width)
           reference.fail(fmt::format("{} numbers per vertex, but another primitive has {}", accessor.width,
                                      attribute.width));
-        const std::size_t width = static_cast<std::size_t>(accessor.width);
+        const std::size_t width = to_size(accessor.width);
         decode_finite(reading_, accessor,
                       std::span(attribute.values).subspan(block.first_vertex * width, block.count * width),
                       where(block.primitive),
@@ -210,7 +211,7 @@ class MeshReader {
   VertexAttribute& find_attribute(const std::string& name, int width) {
     for (VertexAttribute& attribute : scene_mesh_.attributes)
       if (attribute.name == name) return attribute;
-    const std::size_t size = layout_.vertex_count * static_cast<std::size_t>(width);
+    const std::size_t size = layout_.vertex_count * to_size(width);
     reading_.accessors.charge(kElementCost + name.size() + size);
     return scene_mesh_.attributes.emplace_back(VertexAttribute{name, width, std::vector<float>(size)});
   }
@@ -386,7 +387,7 @@ class MeshReader {
     std::vector<std::uint32_t>& groups = scene_mesh_.polygon_groups;
     for (std::size_t p = 0; p < primitives_.size(); ++p) {
       if (layout_.primitive_block[p] == GltfLayout::kSkipped) continue;
-      const GltfVertexBlock& block = layout_.blocks[static_cast<std::size_t>(layout_.primitive_block[p])];
+      const GltfVertexBlock& block = layout_.blocks[to_size(layout_.primitive_block[p])];
       const auto mode_value = primitives_[p].find("mode");
       const std::uint64_t mode = mode_value ? mode_value->natural() : std::uint64_t{kTriangles};
       const std::vector<std::uint32_t> indices = read_indices(p, block.count);

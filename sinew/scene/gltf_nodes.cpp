@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/scene/gltf_reading.h>
 
 namespace sinew {
@@ -51,8 +52,8 @@ std::vector<int> order_nodes(const GltfValue& root, const std::vector<GltfValue>
   if (order.size() < nodes.size()) {
     // Every node has one parent at most, so a node without a place hangs below a cycle; walking up far enough
     // ends in it.
-    std::size_t n = static_cast<std::size_t>(std::find(placed.begin(), placed.end(), false) - placed.begin());
-    for (std::size_t step = 0; step < nodes.size(); ++step) n = static_cast<std::size_t>(parents[n]);
+    std::size_t n = to_size(std::find(placed.begin(), placed.end(), false) - placed.begin());
+    for (std::size_t step = 0; step < nodes.size(); ++step) n = to_size(parents[n]);
     root.fail(fmt::format("{} is its own ancestor", gltf_label("node", n, nodes[n].name())));
   }
   return order;
@@ -133,7 +134,7 @@ std::vector<Mat4f> read_bind_matrices(GltfReading& reading, const GltfValue& ski
 
 void read_gltf_nodes(GltfReading& reading) {
   const std::vector<GltfValue> nodes = reading.root.elements("nodes");
-  if (nodes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+  if (nodes.size() > to_size(std::numeric_limits<int>::max()))
     reading.root.fail(fmt::format("{} nodes are too many", nodes.size()));
   const std::vector<int> parents = read_parents(nodes);
   Scene& scene = reading.scene;
@@ -141,10 +142,10 @@ void read_gltf_nodes(GltfReading& reading) {
   reading.node_joint.assign(nodes.size(), -1);
   scene.skeleton.joints.resize(nodes.size());
   for (std::size_t j = 0; j < nodes.size(); ++j) {
-    const std::size_t n = static_cast<std::size_t>(scene.joint_nodes[j]);
+    const std::size_t n = to_size(scene.joint_nodes[j]);
     Joint& joint = scene.skeleton.joints[j];
     joint.name = nodes[n].name();
-    joint.parent = parents[n] < 0 ? -1 : reading.node_joint[static_cast<std::size_t>(parents[n])];
+    joint.parent = parents[n] < 0 ? -1 : reading.node_joint[to_size(parents[n])];
     joint.rest = read_transform(reading, nodes[n], gltf_label("node", n, joint.name));
     reading.node_joint[n] = static_cast<int>(j);
   }
@@ -166,7 +167,7 @@ void read_gltf_skins(GltfReading& reading) {
       if (!seen.insert(node).second) joint.fail(fmt::format("node {} is listed twice", node));
       const int number = reading.node_joint[node];
       skin.joints.push_back(number);
-      reading.scene.skeleton.joints[static_cast<std::size_t>(number)].deforms = true;
+      reading.scene.skeleton.joints[to_size(number)].deforms = true;
     }
     if (const auto top = skins[s].find("skeleton")) top->index(node_count, "node");
     skin.joint_from_mesh = read_bind_matrices(reading, skins[s], skin.joints.size(), label);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/scene/gltf_reading.h>
 #include <sinew/scene/gltf_rig.h>
 
@@ -35,8 +36,7 @@ void decode_finite(const GltfReading& reading, const GltfAccessor& accessor, std
   reading.accessors.decode(accessor, out);
   for (std::size_t i = 0; i < out.size(); ++i)
     if (!std::isfinite(out[i]))
-      throw Error(
-          fmt::format("{}: {} {} is not finite", where, noun, i / static_cast<std::size_t>(accessor.width)));
+      throw Error(fmt::format("{}: {} {} is not finite", where, noun, i / to_size(accessor.width)));
 }
 
 Scene read_gltf(const std::filesystem::path& path) {

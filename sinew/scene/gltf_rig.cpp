@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/core/nesting.h>
 #include <sinew/scene/rig_values.h>
 
@@ -91,14 +92,13 @@ std::size_t take_parents(ControlRig& rig, const Scene& scene, const Json& nodes,
   std::vector<int> nearest(scene.skeleton.size(), -1);  // bone at or above the joint
   for (std::size_t j = 0; j < scene.skeleton.size(); ++j) {
     const int above = scene.skeleton.joints[j].parent;
-    const int bone_above = above < 0 ? -1 : nearest[static_cast<std::size_t>(above)];
+    const int bone_above = above < 0 ? -1 : nearest[to_size(above)];
     const int own = scene.joint_bones[j];
     nearest[j] = own >= 0 ? own : bone_above;
     if (own < 0) continue;
-    rig.bones[static_cast<std::size_t>(own)].parent = bone_above;
-    const Json said =
-        nodes[bone_nodes[static_cast<std::size_t>(own)]]["extras"][kBone].value("parent", Json());
-    const Json is = bone_above < 0 ? Json() : Json(rig.bones[static_cast<std::size_t>(bone_above)].name);
+    rig.bones[to_size(own)].parent = bone_above;
+    const Json said = nodes[bone_nodes[to_size(own)]]["extras"][kBone].value("parent", Json());
+    const Json is = bone_above < 0 ? Json() : Json(rig.bones[to_size(bone_above)].name);
     changed += said != is;
   }
   return changed;
@@ -114,7 +114,7 @@ std::size_t follow_nodes(ControlRig& rig, const Scene& scene) {
   std::size_t moved = 0;
   for (std::size_t j = 0; j < world.size(); ++j) {
     if (scene.joint_bones[j] < 0) continue;
-    RigBone& bone = rig.bones[static_cast<std::size_t>(scene.joint_bones[j])];
+    RigBone& bone = rig.bones[to_size(scene.joint_bones[j])];
     const Mat3d frame = bone_frame(bone.tail - bone.head, bone.roll);
     const Vec3d place = world[j].translation();
     const Mat3d axes = world[j].linear().colwise().normalized();
@@ -139,7 +139,7 @@ ControlRig make_rig(GltfReading& reading, const RigDocument& document) {
   ControlRig rig = rig_from_json(document.json, where);
   scene.joint_bones.assign(scene.skeleton.size(), -1);
   for (std::size_t b = 0; b < document.nodes.size(); ++b)
-    scene.joint_bones[static_cast<std::size_t>(reading.node_joint[document.nodes[b]])] = static_cast<int>(b);
+    scene.joint_bones[to_size(reading.node_joint[document.nodes[b]])] = static_cast<int>(b);
   const auto told = [&](std::size_t count, const char* what) {
     if (count > 0) reading.warn(fmt::format("{} of {} bones of its rig {}", count, rig.bones.size(), what));
   };
@@ -176,8 +176,7 @@ void read_gltf_rig(GltfReading& reading) {
   if (!scene.skins.empty()) return;
   for (std::size_t j = 0; j < scene.skeleton.size(); ++j)
     scene.skeleton.joints[j].deforms =
-        scene.joint_bones[j] >= 0 &&
-        scene.control_rig->bones[static_cast<std::size_t>(scene.joint_bones[j])].deforms;
+        scene.joint_bones[j] >= 0 && scene.control_rig->bones[to_size(scene.joint_bones[j])].deforms;
 }
 
 void write_gltf_rig(Json& document, const Scene& scene, std::span<const int> joint_nodes, const Scene& base,
@@ -194,8 +193,7 @@ void write_gltf_rig(Json& document, const Scene& scene, std::span<const int> joi
       for (Json& owner : document[key]) erase_extra(owner, key[0] == 's' ? kRig : kBone);
   if (rig == nullptr) return;
   for (const auto& [node, bone] : bones)
-    put_extra(document["nodes"][static_cast<std::size_t>(node)], kBone,
-              bone_to_json(*rig, rig->bones[static_cast<std::size_t>(bone)]));
+    put_extra(document["nodes"][to_size(node)], kBone, bone_to_json(*rig, rig->bones[to_size(bone)]));
   Json header = rig_header_json(*rig);
   header["bones"] = Json::array();
   for (const RigBone& bone : rig->bones) header["bones"].push_back(bone.name);

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/scene/gltf.h>
 #include <sinew/scene/gltf_layout.h>
 #include <sinew/scene/gltf_rig.h>
@@ -173,7 +174,7 @@ class SceneWriter {
     return result;
   }
 
-  Json& node(int n) { return out_.json["nodes"][static_cast<std::size_t>(n)]; }
+  Json& node(int n) { return out_.json["nodes"][to_size(n)]; }
 
   /// The scene's list of root nodes; null when the document has no scenes, where all parentless nodes count.
   Json* roots() {
@@ -219,7 +220,7 @@ class SceneWriter {
   }
 
   static int node_of(const NodeNumbers& nodes, int joint) {
-    return joint >= 0 ? nodes.joints[static_cast<std::size_t>(joint)] : -1;
+    return joint >= 0 ? nodes.joints[to_size(joint)] : -1;
   }
 
   void write_joints() {
@@ -232,7 +233,7 @@ class SceneWriter {
         nodes_.joints[j] = out_.append("nodes", std::move(added));
         continue;
       }
-      const Joint& base = base_.skeleton.joints[static_cast<std::size_t>(base_joints_[j])];
+      const Joint& base = base_.skeleton.joints[to_size(base_joints_[j])];
       nodes_.joints[j] = node_of(base_nodes_, base_joints_[j]);
       Json& json = node(nodes_.joints[j]);
       if (joints[j].name != base.name) json["name"] = joints[j].name;
@@ -241,7 +242,7 @@ class SceneWriter {
     for (std::size_t j = 0; j < joints.size(); ++j) {
       const int parent = node_of(nodes_, joints[j].parent);
       if (base_joints_[j] >= 0) {
-        const int base = base_.skeleton.joints[static_cast<std::size_t>(base_joints_[j])].parent;
+        const int base = base_.skeleton.joints[to_size(base_joints_[j])].parent;
         if (node_of(base_nodes_, base) == parent) continue;
         detach(nodes_.joints[j], node_of(base_nodes_, base));
       }
@@ -290,8 +291,7 @@ class SceneWriter {
     std::set<int> roots;
     for (int joint : skin.joints) {
       const std::vector<Joint>& joints = skeleton.joints;
-      while (joints[static_cast<std::size_t>(joint)].parent >= 0)
-        joint = joints[static_cast<std::size_t>(joint)].parent;
+      while (joints[to_size(joint)].parent >= 0) joint = joints[to_size(joint)].parent;
       roots.insert(joint);
     }
     return roots;
@@ -328,7 +328,7 @@ class SceneWriter {
   // --- meshes
 
   void add_weights(Json& attributes, const SceneMesh& mesh, std::span<const std::uint32_t> vertices) {
-    const std::size_t joint_count = scene_.skins[static_cast<std::size_t>(mesh.skin)].joints.size();
+    const std::size_t joint_count = scene_.skins[to_size(mesh.skin)].joints.size();
     const SkinWeights weights = written_weights(mesh.weights, vertices);
     std::size_t longest = 1;
     for (std::size_t v = 0; v < weights.rows(); ++v) longest = std::max(longest, weights.row_size(v));
@@ -346,7 +346,7 @@ class SceneWriter {
   }
 
   int add_attribute(const VertexAttribute& attribute, std::span<const std::uint32_t> vertices) {
-    const std::size_t width = static_cast<std::size_t>(attribute.width);
+    const std::size_t width = to_size(attribute.width);
     std::vector<float> values;
     values.reserve(vertices.size() * width);
     for (std::uint32_t v : vertices)
@@ -448,11 +448,9 @@ class SceneWriter {
       if (!other.contains("mesh") || other["mesh"] != entry) continue;
       const auto found = std::find(nodes_.meshes.begin(), nodes_.meshes.end(), static_cast<int>(n));
       alone = found != nodes_.meshes.end() &&
-              same_content(scene_.meshes[static_cast<std::size_t>(found - nodes_.meshes.begin())],
-                           scene_.meshes[m]);
+              same_content(scene_.meshes[to_size(found - nodes_.meshes.begin())], scene_.meshes[m]);
     }
-    const int result =
-        alone ? entry : out_.append("meshes", Json(out_.json["meshes"][static_cast<std::size_t>(entry)]));
+    const int result = alone ? entry : out_.append("meshes", Json(out_.json["meshes"][to_size(entry)]));
     written_.push_back({entry, m, result});
     return result;
   }
@@ -461,13 +459,12 @@ class SceneWriter {
   GltfLayout document_layout(int entry) const {
     const std::string file = scene_.source.string();
     const GltfValue root(scene_.document->json, file);
-    return gltf_layout(root.member("meshes").element(static_cast<std::size_t>(entry)),
-                       GltfAccessors(*scene_.document, root));
+    return gltf_layout(root.member("meshes").element(to_size(entry)), GltfAccessors(*scene_.document, root));
   }
 
   void patch_mesh(int entry, const GltfLayout& layout, const SceneMesh& mesh, const SceneMesh& base) {
     // The builder appends to the same JSON, so the entry is changed apart and put back.
-    Json json = out_.json["meshes"][static_cast<std::size_t>(entry)];
+    Json json = out_.json["meshes"][to_size(entry)];
     for (std::size_t b = 0; b < layout.blocks.size(); ++b) {
       const GltfVertexBlock& block = layout.blocks[b];
       Json attributes = json["primitives"][block.primitive]["attributes"];
@@ -488,7 +485,7 @@ class SceneWriter {
       json.erase("weights");
       if (!mesh.morph_weights.empty()) json["weights"] = mesh.morph_weights;
     }
-    out_.json["meshes"][static_cast<std::size_t>(entry)] = std::move(json);
+    out_.json["meshes"][to_size(entry)] = std::move(json);
   }
 
   static void patch_primitive(Json& json, const Json& attributes, const std::vector<int>& targets) {
@@ -567,7 +564,7 @@ class SceneWriter {
   /// The material for new triangles in place of those of a primitive of `entry`, unless the material may need
   /// UVs that the new mesh does not have.
   Json usable_material(int entry, std::size_t group, const SceneMesh& mesh) {
-    const Json& primitives = out_.json["meshes"][static_cast<std::size_t>(entry)]["primitives"];
+    const Json& primitives = out_.json["meshes"][to_size(entry)]["primitives"];
     const Json& primitive = primitives[group < primitives.size() ? group : 0];
     const Json material = primitive.value("material", Json());
     if (primitive["attributes"].contains("TEXCOORD_0") && mesh.texcoords.empty()) return {};
@@ -614,7 +611,7 @@ class SceneWriter {
         node(nodes_.meshes[m])["skin"] = mesh.skin;
       return;
     }
-    const SceneMesh& base = base_.meshes[static_cast<std::size_t>(base_meshes_[m])];
+    const SceneMesh& base = base_.meshes[to_size(base_meshes_[m])];
     int entry = node(nodes_.meshes[m])["mesh"].get<int>();
     entries_[m] = entry;
     is_split_[m] = !same_layout(mesh, base);
@@ -652,8 +649,8 @@ class SceneWriter {
     std::vector<char> kept(base_.meshes.size(), 0);
     for (std::size_t m = 0; m < scene_.meshes.size(); ++m) {
       if (base_meshes_[m] < 0) continue;
-      kept[static_cast<std::size_t>(base_meshes_[m])] = 1;
-      nodes_.meshes[m] = base_nodes_.meshes[static_cast<std::size_t>(base_meshes_[m])];
+      kept[to_size(base_meshes_[m])] = 1;
+      nodes_.meshes[m] = base_nodes_.meshes[to_size(base_meshes_[m])];
     }
     for (std::size_t b = 0; b < kept.size(); ++b)
       if (!kept[b]) clear_mesh(node(base_nodes_.meshes[b]));
@@ -669,8 +666,7 @@ class SceneWriter {
     std::size_t first = 0;
     for (std::size_t m = 0; m < scene.meshes.size(); ++m) {
       const std::size_t count = scene.meshes[m].morph_weights.size();
-      if (count > 0 && first == static_cast<std::size_t>(channel.target) &&
-          count == static_cast<std::size_t>(channel.width))
+      if (count > 0 && first == to_size(channel.target) && count == to_size(channel.width))
         return nodes.meshes[m];
       first += count;
     }
@@ -723,7 +719,7 @@ class SceneWriter {
         continue;
       const int target = channel_node(scene_, nodes_, channel);
       if (channel.path != ChannelPath::morph_weights && node(target).contains("matrix"))
-        set_transform(node(target), scene_.skeleton.joints[static_cast<std::size_t>(channel.target)].rest);
+        set_transform(node(target), scene_.skeleton.joints[to_size(channel.target)].rest);
       if (channel.path == ChannelPath::rotation) normalize_rotations(channel);
       if (channel.interpolation == Interpolation::cubic_spline && channel.times.size() == 1) {
         // glTF wants two keys of a spline; one key is a constant.
@@ -762,12 +758,12 @@ class SceneWriter {
     for (std::size_t c = 0; c < scene_.clips.size(); ++c) {
       const Clip& clip = scene_.clips[c];
       if (unchanged[c] >= 0) {
-        animations.push_back(old[static_cast<std::size_t>(unchanged[c])]);
+        animations.push_back(old[to_size(unchanged[c])]);
         continue;
       }
       const int base = take([&](const Clip& other) { return other.name == clip.name; });
       if (clip.channels.empty()) continue;  // glTF has no empty animations
-      Json json = base >= 0 ? old[static_cast<std::size_t>(base)] : Json::object();
+      Json json = base >= 0 ? old[to_size(base)] : Json::object();
       write_clip(json, clip);
       animations.push_back(std::move(json));
     }

@@ -11,6 +11,7 @@
 
 #include <sinew/core/error.h>
 #include <sinew/core/file.h>
+#include <sinew/core/index.h>
 #include <sinew/scene/text_scanner.h>
 
 namespace sinew {
@@ -154,8 +155,7 @@ class BinaryFbxWalk {
 };
 
 std::size_t line_of(std::string_view text, std::size_t place) {
-  return 1 + static_cast<std::size_t>(
-                 std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(place), '\n'));
+  return 1 + to_size(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(place), '\n'));
 }
 
 bool is_xml_space(char c) {

@@ -34,7 +34,7 @@ class UniqueValues {
  public:
   std::uint32_t number(const Vector& value, std::vector<Vector>& values) {
     Hash hash;
-    hash.add(value.data(), sizeof(float) * static_cast<std::size_t>(value.size()));
+    hash.add(value.data(), sizeof(float) * to_size(value.size()));
     const auto [first, last] = numbers_.equal_range(hash.value());
     for (auto entry = first; entry != last; ++entry)
       if (values[entry->second] == value) return entry->second;
@@ -90,8 +90,7 @@ class Conversion {
     forward_kinematics(scene_.skeleton, rest_pose(scene_.skeleton).joints, rest_world_);
     for (std::size_t n = 0; n < imported_.nodes.size(); ++n) convert_meshes(n);
     for (const Skin& skin : scene_.skins)
-      for (const int joint : skin.joints)
-        scene_.skeleton.joints[static_cast<std::size_t>(joint)].deforms = true;
+      for (const int joint : skin.joints) scene_.skeleton.joints[to_size(joint)].deforms = true;
     for (const ImportedClip& clip : imported_.clips) convert_clip(clip);
     report();
     if (scene_.meshes.empty() && scene_.skeleton.size() == 0) fail("holds no mesh and no skeleton");
@@ -130,7 +129,7 @@ class Conversion {
       if (!node.local.allFinite()) fail(fmt::format("node '{}': its transform is not finite", node.name));
       Joint joint;
       joint.name = node.name;
-      joint.parent = node.parent < 0 ? -1 : joint_of_node_[static_cast<std::size_t>(node.parent)];
+      joint.parent = node.parent < 0 ? -1 : joint_of_node_[to_size(node.parent)];
       Affine3d local = affine_of(node.local, space_.original.metres_per_unit);
       if (joint.parent < 0) local = space_.scene_from_file * local;
       double shear = 0;
@@ -274,12 +273,11 @@ class Conversion {
     double radius = 0;
     for (const Vec3f& position : loose.positions) radius = std::max(radius, double{position.norm()});
     std::vector<Affine3d> choices;
-    if (node_joint >= 0) choices.push_back(rest_world_[static_cast<std::size_t>(node_joint)]);
+    if (node_joint >= 0) choices.push_back(rest_world_[to_size(node_joint)]);
     choices.push_back(Affine3d(space_.scene_from_file));
     std::vector<Affine3d> told;
     for (std::size_t j = 0; j < skin.joints.size(); ++j)
-      told.push_back(rest_world_[static_cast<std::size_t>(skin.joints[j])] *
-                     Affine3d(skin.joint_from_mesh[j].cast<double>()));
+      told.push_back(rest_world_[to_size(skin.joints[j])] * Affine3d(skin.joint_from_mesh[j].cast<double>()));
     const std::size_t fixed = choices.size();
     choices.insert(choices.end(), told.begin(), told.begin() + std::min<std::ptrdiff_t>(1, std::ssize(told)));
     const auto usable = [](const Affine3d& choice) {
@@ -442,7 +440,7 @@ class Conversion {
         ++lost_channels_;
         continue;
       }
-      const std::size_t joint = static_cast<std::size_t>(found->second);
+      const std::size_t joint = to_size(found->second);
       const bool root = scene_.skeleton.joints[joint].parent < 0;
       const Transform& rest = scene_.skeleton.joints[joint].rest;
       const Mat3d turn = root ? space_.scene_from_file : Mat3d(Mat3d::Identity());

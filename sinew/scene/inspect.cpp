@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <sinew/core/index.h>
 #include <sinew/core/parallel.h>
 #include <sinew/geometry/volume.h>
 #include <sinew/geometry/weld.h>
@@ -17,7 +18,7 @@ namespace {
 
 /// Names of the joints that move `mesh` but stood outside of it when it was bound.
 std::vector<std::string> joints_outside(const Scene& scene, const SceneMesh& mesh, const MeshView& welded) {
-  const Skin& skin = scene.skins[static_cast<std::size_t>(mesh.skin)];
+  const Skin& skin = scene.skins[to_size(mesh.skin)];
   std::vector<char> used(skin.joints.size(), 0);
   for (std::uint32_t joint : mesh.weights.joints) used[joint] = 1;
   std::vector<char> outside(skin.joints.size(), 0);
@@ -30,7 +31,7 @@ std::vector<std::string> joints_outside(const Scene& scene, const SceneMesh& mes
   });
   std::vector<std::string> names;
   for (std::size_t j = 0; j < outside.size(); ++j)
-    if (outside[j]) names.push_back(scene.skeleton.joints[static_cast<std::size_t>(skin.joints[j])].name);
+    if (outside[j]) names.push_back(scene.skeleton.joints[to_size(skin.joints[j])].name);
   return names;
 }
 
@@ -52,7 +53,7 @@ MeshInspection inspect_mesh(const Scene& scene, const SceneMesh& mesh) {
   result.volume = enclosed_volume(welded);
   if (mesh.skin >= 0) {
     result.skinned = true;
-    result.skin = scene.skins[static_cast<std::size_t>(mesh.skin)].name;
+    result.skin = scene.skins[to_size(mesh.skin)].name;
     for (std::size_t v = 0; v < mesh.weights.rows(); ++v) {
       result.most_influences = std::max(result.most_influences, mesh.weights.row_size(v));
       if (mesh.weights.row_size(v) == 0) ++result.unweighted_vertices;

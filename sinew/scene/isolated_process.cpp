@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 
 namespace sinew {
 
@@ -56,7 +57,7 @@ bool write_all(int file, const void* data, std::size_t size) {
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) return false;
     bytes += written;
-    size -= static_cast<std::size_t>(written);
+    size -= to_size(written);
   }
   return true;
 }
@@ -184,7 +185,7 @@ std::vector<std::byte> run_isolated(const std::function<std::vector<std::byte>()
     const ssize_t got = ::read(input.get(), bytes.data() + size, bytes.size() - size);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
-    size += static_cast<std::size_t>(got);
+    size += to_size(got);
     if (size == sizeof header && wanted == sizeof header) {
       std::memcpy(&header, bytes.data(), sizeof header);
       if (header.size > limits.memory_bytes) break;

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <sinew/core/index.h>
 #include <sinew/scene/gltf_document.h>
 
 namespace sinew {
@@ -52,14 +53,14 @@ class BindPoseFinder {
         pose.world_from_joint[j] = *known_[j];
       else if (parent >= 0)
         pose.world_from_joint[j] =
-            pose.world_from_joint[static_cast<std::size_t>(parent)] * scene_.skeleton.joints[j].rest.matrix();
+            pose.world_from_joint[to_size(parent)] * scene_.skeleton.joints[j].rest.matrix();
     }
     for (const SceneMesh& mesh : scene_.meshes) {
       Affine3d place = Affine3d::Identity();
       if (mesh.skin >= 0)
-        place = scene_from_skin[static_cast<std::size_t>(mesh.skin)];
+        place = scene_from_skin[to_size(mesh.skin)];
       else if (mesh.joint >= 0)
-        place = pose.world_from_joint[static_cast<std::size_t>(mesh.joint)];
+        place = pose.world_from_joint[to_size(mesh.joint)];
       // A node scaled to nothing has no way back: its mesh then stays in its own space.
       pose.scene_from_mesh.push_back(invertible(place) ? place : Affine3d::Identity());
     }
@@ -72,7 +73,7 @@ class BindPoseFinder {
   std::vector<std::size_t> skins_by_use() const {
     std::vector<std::size_t> vertices(scene_.skins.size(), 0), order(scene_.skins.size());
     for (const SceneMesh& mesh : scene_.meshes)
-      if (mesh.skin >= 0) vertices[static_cast<std::size_t>(mesh.skin)] += mesh.surface.positions.size();
+      if (mesh.skin >= 0) vertices[to_size(mesh.skin)] += mesh.surface.positions.size();
     for (std::size_t s = 0; s < order.size(); ++s) order[s] = s;
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return vertices[a] > vertices[b]; });
@@ -85,22 +86,20 @@ class BindPoseFinder {
     int anchor = -1;
     bool anchor_known = false;
     for (std::size_t i = 0; i < skin.joints.size(); ++i) {
-      const std::size_t j = static_cast<std::size_t>(skin.joints[i]);
+      const std::size_t j = to_size(skin.joints[i]);
       const bool is_known = known_[j].has_value();
       if (!invertible(matrix(skin, i)) || !invertible(rest_[j])) continue;
-      const bool better =
-          anchor < 0 || (is_known && !anchor_known) ||
-          (is_known == anchor_known && skin.joints[i] < skin.joints[static_cast<std::size_t>(anchor)]);
+      const bool better = anchor < 0 || (is_known && !anchor_known) ||
+                          (is_known == anchor_known && skin.joints[i] < skin.joints[to_size(anchor)]);
       if (!better) continue;
       anchor = static_cast<int>(i);
       anchor_known = is_known;
     }
     if (anchor < 0) return Affine3d::Identity();
-    const std::size_t top = static_cast<std::size_t>(skin.joints[static_cast<std::size_t>(anchor)]);
-    const Affine3d scene_from_mesh =
-        known_[top].value_or(rest_[top]) * matrix(skin, static_cast<std::size_t>(anchor));
+    const std::size_t top = to_size(skin.joints[to_size(anchor)]);
+    const Affine3d scene_from_mesh = known_[top].value_or(rest_[top]) * matrix(skin, to_size(anchor));
     for (std::size_t i = 0; i < skin.joints.size(); ++i) {
-      std::optional<Affine3d>& place = known_[static_cast<std::size_t>(skin.joints[i])];
+      std::optional<Affine3d>& place = known_[to_size(skin.joints[i])];
       if (place || !invertible(matrix(skin, i))) continue;
       const Affine3d world = scene_from_mesh * matrix(skin, i).inverse();
       if (world.matrix().allFinite()) place = world;
@@ -133,13 +132,13 @@ class BindPoseFinder {
 std::vector<char> holding_nodes(const Scene& scene) {
   std::vector<char> holds(scene.skeleton.size(), 0);
   for (const SceneMesh& mesh : scene.meshes)
-    if (mesh.joint >= 0) holds[static_cast<std::size_t>(mesh.joint)] = 1;
+    if (mesh.joint >= 0) holds[to_size(mesh.joint)] = 1;
   if (!scene.document || !scene.document->json.contains("nodes")) return holds;
   const auto& nodes = scene.document->json["nodes"];
   for (std::size_t j = 0; j < std::min(holds.size(), scene.joint_nodes.size()); ++j) {
     const int number = scene.joint_nodes[j];
-    if (number < 0 || static_cast<std::size_t>(number) >= nodes.size()) continue;
-    const auto& node = nodes[static_cast<std::size_t>(number)];
+    if (number < 0 || to_size(number) >= nodes.size()) continue;
+    const auto& node = nodes[to_size(number)];
     const auto extensions = node.find("extensions");
     if (node.contains("mesh") || node.contains("camera") ||
         (extensions != node.end() && extensions->contains("KHR_lights_punctual")))
@@ -152,15 +151,15 @@ std::vector<char> holding_nodes(const Scene& scene) {
 std::vector<char> skeleton_nodes(const Scene& scene, const std::vector<char>& holds) {
   std::vector<char> has_children(scene.skeleton.size(), 0), kept(scene.skeleton.size(), 0);
   for (const Skin& skin : scene.skins)
-    for (const int joint : skin.joints) kept[static_cast<std::size_t>(joint)] = 1;
+    for (const int joint : skin.joints) kept[to_size(joint)] = 1;
   for (std::size_t j = 0; j < scene.joint_bones.size(); ++j)
     if (scene.joint_bones[j] >= 0) kept[j] = 1;
   for (std::size_t j = scene.skeleton.size(); j-- > 0;) {
     if (!has_children[j] && !holds[j]) kept[j] = 1;
     const int parent = scene.skeleton.joints[j].parent;
     if (parent < 0) continue;
-    has_children[static_cast<std::size_t>(parent)] = 1;
-    if (kept[j]) kept[static_cast<std::size_t>(parent)] = 1;
+    has_children[to_size(parent)] = 1;
+    if (kept[j]) kept[to_size(parent)] = 1;
   }
   return kept;
 }
@@ -193,7 +192,7 @@ Clip joint_channels(const Clip& clip, const std::vector<int>& joint_of_rig) {
   Clip result{clip.name, {}};
   for (const Channel& channel : clip.channels) {
     if (channel.path == ChannelPath::morph_weights) continue;
-    const int target = joint_of_rig[static_cast<std::size_t>(channel.target)];
+    const int target = joint_of_rig[to_size(channel.target)];
     if (target < 0) continue;
     result.channels.push_back(channel);
     result.channels.back().target = target;
@@ -235,7 +234,7 @@ class Merger {
       result_.joint_of_rig[j] = static_cast<int>(joints.size());
       joints.push_back(rig_.skeleton.joints[j]);
       int& parent = joints.back().parent;
-      if (parent >= 0) parent = result_.joint_of_rig[static_cast<std::size_t>(parent)];
+      if (parent >= 0) parent = result_.joint_of_rig[to_size(parent)];
     }
   }
 
@@ -247,11 +246,10 @@ class Merger {
     const std::vector<char> holds = holding_nodes(mesh_);
     for (const auto& [name, joint] : rig) {
       const auto found = own.find(name);
-      if (found == own.end() || result_.joint_of_rig[static_cast<std::size_t>(joint)] < 0) continue;
-      const std::size_t j = static_cast<std::size_t>(found->second);
+      if (found == own.end() || result_.joint_of_rig[to_size(joint)] < 0) continue;
+      const std::size_t j = to_size(found->second);
       // A node that moves no skin may carry anything; it is the same only where nothing it carries moves.
-      const bool stays = !holds[j] && same_matrix(own_world[j].matrix(),
-                                                  rig_world[static_cast<std::size_t>(joint)].matrix());
+      const bool stays = !holds[j] && same_matrix(own_world[j].matrix(), rig_world[to_size(joint)].matrix());
       if (mesh_.skeleton.joints[j].deforms || stays)
         taken_over_[j] = joint;
       else
@@ -268,13 +266,13 @@ class Merger {
     for (std::size_t j = 0; j < mesh_.skeleton.size(); ++j) {
       const int node = j < mesh_.joint_nodes.size() ? mesh_.joint_nodes[j] : -1;
       if (taken_over_[j] >= 0) {
-        joint_of_mesh_[j] = result_.joint_of_rig[static_cast<std::size_t>(taken_over_[j])];
-        nodes[static_cast<std::size_t>(joint_of_mesh_[j])] = node;
+        joint_of_mesh_[j] = result_.joint_of_rig[to_size(taken_over_[j])];
+        nodes[to_size(joint_of_mesh_[j])] = node;
         continue;
       }
       joint_of_mesh_[j] = static_cast<int>(scene.skeleton.size());
       Joint joint = mesh_.skeleton.joints[j];
-      if (joint.parent >= 0) joint.parent = joint_of_mesh_[static_cast<std::size_t>(joint.parent)];
+      if (joint.parent >= 0) joint.parent = joint_of_mesh_[to_size(joint.parent)];
       scene.skeleton.joints.push_back(std::move(joint));
       nodes.push_back(node);
     }
@@ -283,9 +281,9 @@ class Merger {
     else
       scene.joint_nodes.clear();
     for (Skin& skin : scene.skins)
-      for (int& joint : skin.joints) joint = joint_of_mesh_[static_cast<std::size_t>(joint)];
+      for (int& joint : skin.joints) joint = joint_of_mesh_[to_size(joint)];
     for (SceneMesh& mesh : scene.meshes)
-      if (mesh.joint >= 0) mesh.joint = joint_of_mesh_[static_cast<std::size_t>(mesh.joint)];
+      if (mesh.joint >= 0) mesh.joint = joint_of_mesh_[to_size(mesh.joint)];
   }
 
   /// The rig's controllers, with the numbers that its joints have now. Those of the mesh's file stay only
@@ -305,14 +303,14 @@ class Merger {
     scene.joint_bones.assign(scene.skeleton.size(), -1);
     for (std::size_t j = 0; j < rig_.joint_bones.size(); ++j)
       if (result_.joint_of_rig[j] >= 0)
-        scene.joint_bones[static_cast<std::size_t>(result_.joint_of_rig[j])] = rig_.joint_bones[j];
+        scene.joint_bones[to_size(result_.joint_of_rig[j])] = rig_.joint_bones[j];
   }
 
   /// Whether a joint of the mesh's rests as it did: what its clips say then still means the same.
   bool rests_alike(std::size_t joint) const {
     if (taken_over_[joint] < 0) return true;
     const Joint& own = mesh_.skeleton.joints[joint];
-    const Joint& rig = rig_.skeleton.joints[static_cast<std::size_t>(taken_over_[joint])];
+    const Joint& rig = rig_.skeleton.joints[to_size(taken_over_[joint])];
     return same_transform(own.rest, rig.rest);
   }
 
@@ -327,9 +325,9 @@ class Merger {
       Clip kept{clip.name, {}};
       for (const Channel& channel : clip.channels) {
         const bool morph = channel.path == ChannelPath::morph_weights;
-        if (!morph && !rests_alike(static_cast<std::size_t>(channel.target))) continue;
+        if (!morph && !rests_alike(to_size(channel.target))) continue;
         kept.channels.push_back(channel);
-        if (!morph) kept.channels.back().target = joint_of_mesh_[static_cast<std::size_t>(channel.target)];
+        if (!morph) kept.channels.back().target = joint_of_mesh_[to_size(channel.target)];
       }
       const std::size_t lost = clip.channels.size() - kept.channels.size();
       if (lost > 0)
@@ -373,7 +371,7 @@ std::optional<std::vector<int>> fitting_places(const Skin& skin, std::span<const
     if (!weighted[i]) continue;
     const auto found = places.find(joints[i]);
     if (found == places.end()) return std::nullopt;
-    const Mat4f& matrix = skin.joint_from_mesh[static_cast<std::size_t>(found->second)];
+    const Mat4f& matrix = skin.joint_from_mesh[to_size(found->second)];
     if (!same_matrix(matrix.cast<double>(), binding.joint_from_mesh[i].cast<double>())) return std::nullopt;
     result[i] = found->second;
   }
@@ -383,7 +381,7 @@ std::optional<std::vector<int>> fitting_places(const Skin& skin, std::span<const
 std::vector<char> used_skins(const Scene& scene) {
   std::vector<char> used(scene.skins.size(), 0);
   for (const SceneMesh& mesh : scene.meshes)
-    if (mesh.skin >= 0) used[static_cast<std::size_t>(mesh.skin)] = 1;
+    if (mesh.skin >= 0) used[to_size(mesh.skin)] = 1;
   // Nodes that show only points or lines are no meshes of the scene, but may be skinned as well.
   if (!scene.document || !scene.document->json.contains("nodes")) return used;
   const auto& nodes = scene.document->json["nodes"];
@@ -406,7 +404,7 @@ void drop_unused_skins(Scene& scene) {
   }
   for (Joint& joint : scene.skeleton.joints) joint.deforms = false;
   for (const Skin& skin : scene.skins)
-    for (const int joint : skin.joints) scene.skeleton.joints[static_cast<std::size_t>(joint)].deforms = true;
+    for (const int joint : skin.joints) scene.skeleton.joints[to_size(joint)].deforms = true;
 }
 
 }  // namespace
@@ -418,8 +416,8 @@ BindPose bind_pose(const Scene& scene) {
 std::vector<int> rig_joints(const Scene& scene) {
   std::set<int> joints;
   const auto bone = [&](int joint) -> const RigBone* {
-    const int number = scene.control_rig ? scene.joint_bones[static_cast<std::size_t>(joint)] : -1;
-    return number < 0 ? nullptr : &scene.control_rig->bones[static_cast<std::size_t>(number)];
+    const int number = scene.control_rig ? scene.joint_bones[to_size(joint)] : -1;
+    return number < 0 ? nullptr : &scene.control_rig->bones[to_size(number)];
   };
   for (const Skin& skin : scene.skins) joints.insert(skin.joints.begin(), skin.joints.end());
   std::erase_if(joints, [&](int joint) { return bone(joint) != nullptr && !bone(joint)->deforms; });
@@ -448,7 +446,7 @@ void bind_meshes(Scene& scene, std::span<const int> joints, const std::string& n
     own_skins.push_back(std::exchange(scene.meshes[binding.mesh].skin, -1));
   }
   const auto adopt = [&](NewBinding& binding, int s) {
-    const auto places = fitting_places(scene.skins[static_cast<std::size_t>(s)], joints, binding);
+    const auto places = fitting_places(scene.skins[to_size(s)], joints, binding);
     if (!places) return false;
     for (std::uint32_t& joint : binding.weights.joints) joint = static_cast<std::uint32_t>((*places)[joint]);
     SceneMesh& mesh = scene.meshes[binding.mesh];
@@ -470,7 +468,7 @@ void bind_meshes(Scene& scene, std::span<const int> joints, const std::string& n
   for (NewBinding* binding : without_skin) {
     if (adopt_any(*binding)) continue;
     const std::vector<char> used = used_skins(scene);
-    const std::size_t free = static_cast<std::size_t>(std::find(used.begin(), used.end(), 0) - used.begin());
+    const std::size_t free = to_size(std::find(used.begin(), used.end(), 0) - used.begin());
     if (free == scene.skins.size()) scene.skins.emplace_back();
     scene.skins[free] = {name, {joints.begin(), joints.end()}, std::move(binding->joint_from_mesh)};
     binding->joint_from_mesh = scene.skins[free].joint_from_mesh;

@@ -8,6 +8,7 @@
 
 #include <sinew/core/error.h>
 #include <sinew/core/file.h>
+#include <sinew/core/index.h>
 #include <sinew/scene/frame_writer.h>
 #include <sinew/scene/normal_slots.h>
 #include <sinew/scene/obj.h>
@@ -208,7 +209,7 @@ void write_obj(const Scene& scene, const std::filesystem::path& path) {
     std::vector<Vec3f>& directions = normals.emplace_back(normal_slots(mesh).file_normal);
     with_normals.push_back(!mesh.normals.empty());
     if (mesh.skin >= 0 || mesh.joint < 0) continue;
-    const Affine3d& scene_from_mesh = scene_from_joint[static_cast<std::size_t>(mesh.joint)];
+    const Affine3d& scene_from_mesh = scene_from_joint[to_size(mesh.joint)];
     for (Vec3f& point : points) point = (scene_from_mesh * point.cast<double>()).cast<float>();
     // Cofactors instead of the inverse transpose: they exist for a flat scale too. Their sign follows the
     // determinant, which a mirrored mesh's normals must not.

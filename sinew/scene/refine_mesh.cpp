@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/geometry/butterfly.h>
 #include <sinew/geometry/topology.h>
 #include <sinew/geometry/weld.h>
@@ -140,7 +141,7 @@ class MeshRefiner {
       for (const std::uint32_t end : surface_.parents[i]) {
         const auto found = std::find(stencils.sources.begin() + static_cast<std::ptrdiff_t>(first),
                                      stencils.sources.end(), end);
-        const auto place = static_cast<std::size_t>(found - stencils.sources.begin());
+        const auto place = to_size(found - stencils.sources.begin());
         if (found == stencils.sources.end()) {
           stencils.sources.push_back(end);
           stencils.weights.push_back(0);
@@ -337,7 +338,7 @@ class MeshRefiner {
                                                 : Vec3f(morphs_[m][welded].cast<float>()));
     }
     for (VertexAttribute& attribute : result_.attributes) {
-      const auto width = static_cast<std::size_t>(attribute.width);
+      const auto width = to_size(attribute.width);
       for (std::size_t k = 0; k < width; ++k)
         attribute.values.push_back(0.5f *
                                    (attribute.values[a * width + k] + attribute.values[b * width + k]));

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/skeleton/joint_names.h>
 
 namespace sinew {
@@ -55,7 +56,7 @@ void world_rotations(const Skeleton& skeleton, const std::vector<Transform>& loc
   for (std::size_t j = 0; j < skeleton.size(); ++j) {
     const int parent = skeleton.joints[j].parent;
     const Quatd rotation = local[j].rotation.cast<double>();
-    world[j] = (parent < 0 ? rotation : world[static_cast<std::size_t>(parent)] * rotation).normalized();
+    world[j] = (parent < 0 ? rotation : world[to_size(parent)] * rotation).normalized();
   }
 }
 
@@ -96,7 +97,7 @@ double length_ratio(const Skeleton& from, const std::vector<Affine3d>& from_worl
   std::vector<std::size_t> from_joints, to_joints;
   for (std::size_t j = 0; j < partner.size(); ++j) {
     if (partner[j] < 0) continue;
-    from_joints.push_back(static_cast<std::size_t>(partner[j]));
+    from_joints.push_back(to_size(partner[j]));
     to_joints.push_back(j);
   }
   const double from_size = spread(from_world, from_joints), to_size = spread(to_world, to_joints);
@@ -136,7 +137,7 @@ std::vector<Animated> animated_joints(const Clip& clip, std::size_t joint_count)
   std::vector<Animated> animated(joint_count);
   for (const Channel& channel : clip.channels) {
     if (channel.path == ChannelPath::morph_weights) continue;
-    Animated& joint = animated[static_cast<std::size_t>(channel.target)];
+    Animated& joint = animated[to_size(channel.target)];
     if (channel.path == ChannelPath::translation) joint.translation = true;
     if (channel.path == ChannelPath::rotation) joint.rotation = true;
     if (channel.path == ChannelPath::scale) joint.scale = true;
@@ -189,13 +190,11 @@ class Retarget {
       world_rotations(from_, from_pose.joints, from_turn);
       for (std::size_t j = 0; j < to_.size(); ++j) {
         const int to_parent = to_.joints[j].parent;
-        const Quatd parent_turn =
-            to_parent < 0 ? Quatd::Identity() : to_turn[static_cast<std::size_t>(to_parent)];
-        const Affine3d parent_world =
-            to_parent < 0 ? Affine3d::Identity() : to_world[static_cast<std::size_t>(to_parent)];
+        const Quatd parent_turn = to_parent < 0 ? Quatd::Identity() : to_turn[to_size(to_parent)];
+        const Affine3d parent_world = to_parent < 0 ? Affine3d::Identity() : to_world[to_size(to_parent)];
         Transform local = to_.joints[j].rest;
         if (partner_[j] >= 0) {
-          const std::size_t source = static_cast<std::size_t>(partner_[j]);
+          const std::size_t source = to_size(partner_[j]);
           const Quatd turn = from_turn[source] * from_rest_turn[source].conjugate() * to_rest_turn[j];
           local.rotation = (parent_turn.conjugate() * turn).normalized().cast<float>();
           local.translation = topmost_[j] ? topmost_translation(j, from_world[source], parent_world)
@@ -220,8 +219,7 @@ class Retarget {
     topmost_.assign(to_.size(), false);
     for (std::size_t j = 0; j < to_.size(); ++j) {
       const int parent = to_.joints[j].parent;
-      if (parent >= 0)
-        below[j] = below[static_cast<std::size_t>(parent)] || partner_[static_cast<std::size_t>(parent)] >= 0;
+      if (parent >= 0) below[j] = below[to_size(parent)] || partner_[to_size(parent)] >= 0;
       topmost_[j] = partner_[j] >= 0 && !below[j];
     }
   }
@@ -230,12 +228,12 @@ class Retarget {
     std::size_t count = 0;
     for (const Channel& channel : clip_.channels)
       if (channel.path == ChannelPath::morph_weights)
-        count = std::max(count, static_cast<std::size_t>(channel.target + channel.width));
+        count = std::max(count, to_size(channel.target + channel.width));
     return count;
   }
 
   Vec3f topmost_translation(std::size_t j, const Affine3d& source_world, const Affine3d& parent_world) const {
-    const std::size_t source = static_cast<std::size_t>(partner_[j]);
+    const std::size_t source = to_size(partner_[j]);
     const Vec3d position_world =
         standing_position(to_rest_, j) +
         scale_ * (source_world.translation() - standing_position(from_rest_, source));
@@ -246,12 +244,11 @@ class Retarget {
   Vec3f inner_translation(std::size_t j, const Pose& from_pose, const std::vector<Quatd>& from_turn,
                           const Quatd& to_parent_turn) const {
     const Vec3f rest = to_.joints[j].rest.translation;
-    const std::size_t source = static_cast<std::size_t>(partner_[j]);
+    const std::size_t source = to_size(partner_[j]);
     if (!animated_[source].translation) return rest;
     const Vec3f moved = from_pose.joints[source].translation - from_.joints[source].rest.translation;
     const int from_parent = from_.joints[source].parent;
-    const Quatd from_parent_turn =
-        from_parent < 0 ? Quatd::Identity() : from_turn[static_cast<std::size_t>(from_parent)];
+    const Quatd from_parent_turn = from_parent < 0 ? Quatd::Identity() : from_turn[to_size(from_parent)];
     const Vec3d moved_world = from_parent_turn * moved.cast<double>();
     return rest + Vec3f((to_parent_turn.conjugate() * (scale_ * moved_world)).cast<float>());
   }
@@ -274,7 +271,7 @@ class Retarget {
     result.name = clip_.name;
     for (std::size_t j = 0; j < to_.size(); ++j) {
       if (keys[j].rotation.times.empty()) continue;
-      const Animated& source = animated_[static_cast<std::size_t>(partner_[j])];
+      const Animated& source = animated_[to_size(partner_[j])];
       const auto add = [&](Channel channel, ChannelPath path, int width) {
         channel.target = static_cast<int>(j);
         channel.path = path;
@@ -311,9 +308,9 @@ std::vector<int> match_joints(const Skeleton& from, const Skeleton& to) {
     for (std::size_t j = 0; j < to.size(); ++j) {
       if (partner[j] >= 0) continue;
       const auto found = free.find(to_keys[j][tier]);
-      if (found == free.end() || taken[static_cast<std::size_t>(found->second)]) continue;
+      if (found == free.end() || taken[to_size(found->second)]) continue;
       partner[j] = found->second;
-      taken[static_cast<std::size_t>(found->second)] = true;
+      taken[to_size(found->second)] = true;
     }
   }
   return partner;
@@ -338,9 +335,8 @@ Clip retarget_clip(const Skeleton& from, const Clip& clip, const Skeleton& to, R
         report->targets_without_partner.push_back(to.joints[j].name);
         continue;
       }
-      used[static_cast<std::size_t>(partner[j])] = true;
-      report->partners.emplace_back(from.joints[static_cast<std::size_t>(partner[j])].name,
-                                    to.joints[j].name);
+      used[to_size(partner[j])] = true;
+      report->partners.emplace_back(from.joints[to_size(partner[j])].name, to.joints[j].name);
     }
     const std::vector<Animated> animated = animated_joints(clip, from.size());
     for (std::size_t j = 0; j < from.size(); ++j)

@@ -9,6 +9,7 @@
 
 #include <sinew/core/error.h>
 #include <sinew/core/file.h>
+#include <sinew/core/index.h>
 #include <sinew/scene/rig_file.h>
 #include <sinew/scene/rig_values.h>
 
@@ -141,7 +142,7 @@ Json bone_to_json(const ControlRig& rig, const RigBone& bone) {
   const std::string where = fmt::format("rig '{}': bone '{}'", rig.name, bone.name);
   Json json;
   json["name"] = bone.name;
-  json["parent"] = bone.parent < 0 ? Json() : Json(rig.bones[static_cast<std::size_t>(bone.parent)].name);
+  json["parent"] = bone.parent < 0 ? Json() : Json(rig.bones[to_size(bone.parent)].name);
   json["head"] = {bone.head.x(), bone.head.y(), bone.head.z()};
   json["tail"] = {bone.tail.x(), bone.tail.y(), bone.tail.z()};
   json["roll"] = bone.roll;

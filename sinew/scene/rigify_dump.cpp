@@ -7,6 +7,7 @@
 
 #include <sinew/core/error.h>
 #include <sinew/core/file.h>
+#include <sinew/core/index.h>
 #include <sinew/core/nesting.h>
 #include <sinew/core/text.h>
 #include <sinew/scene/rig_file.h>
@@ -167,7 +168,7 @@ class DumpWriter {
     const bool is_new = json.is_null();
     if (is_new) json = Json::object();
     json["name"] = bone.name;
-    json["parent"] = bone.parent < 0 ? Json() : Json(rig_.bones[static_cast<std::size_t>(bone.parent)].name);
+    json["parent"] = bone.parent < 0 ? Json() : Json(rig_.bones[to_size(bone.parent)].name);
     if (!is_new) was = DumpReader(was_object_, {}).bone(without_links(json), where);
     if (is_new || was.head != bone.head) json["head"] = to_blender(bone.head);
     if (is_new || was.tail != bone.tail) json["tail"] = to_blender(bone.tail);

@@ -8,6 +8,7 @@
 
 #include <sinew/core/error.h>
 #include <sinew/core/file.h>
+#include <sinew/core/index.h>
 #include <sinew/scene/assimp_import.h>
 #include <sinew/scene/bvh.h>
 #include <sinew/scene/gltf.h>
@@ -110,8 +111,7 @@ void check_mesh(const Scene& scene, const SceneMesh& mesh, const std::string& wh
   check_corner_values(corners, mesh.normals.values.size(), mesh.normals.corners, where + ": normals");
   check_corner_values(corners, mesh.texcoords.values.size(), mesh.texcoords.corners, where + ": UVs");
   for (const VertexAttribute& attribute : mesh.attributes)
-    if (attribute.width < 1 ||
-        attribute.values.size() != vertices * static_cast<std::size_t>(attribute.width))
+    if (attribute.width < 1 || attribute.values.size() != vertices * to_size(attribute.width))
       throw Error(fmt::format("{}: attribute '{}': {} values for {} vertices", where, attribute.name,
                               attribute.values.size(), vertices));
   if (mesh.morph_weights.size() != mesh.morph_targets.size())
@@ -134,8 +134,7 @@ void check_mesh(const Scene& scene, const SceneMesh& mesh, const std::string& wh
   if (mesh.skin < -1 || mesh.skin >= static_cast<int>(scene.skins.size()))
     throw Error(fmt::format("{}: skin {} does not exist ({} skins)", where, mesh.skin, scene.skins.size()));
   if (mesh.skin >= 0)
-    check_weights(mesh.weights, vertices, scene.skins[static_cast<std::size_t>(mesh.skin)].joints.size(),
-                  where);
+    check_weights(mesh.weights, vertices, scene.skins[to_size(mesh.skin)].joints.size(), where);
 }
 
 void check_control_rig(const Scene& scene, const std::string& file) {
@@ -157,10 +156,10 @@ void check_control_rig(const Scene& scene, const std::string& file) {
     if (bone < -1 || bone >= static_cast<int>(bones.size()))
       throw Error(fmt::format("{}: joint {} '{}': bone {} does not exist ({} bones)", file, j,
                               scene.skeleton.joints[j].name, bone, bones.size()));
-    int& joint = joint_of_bone[static_cast<std::size_t>(bone)];
+    int& joint = joint_of_bone[to_size(bone)];
     if (joint >= 0)
-      throw Error(fmt::format("{}: joints {} and {} both are bone '{}'", file, joint, j,
-                              bones[static_cast<std::size_t>(bone)].name));
+      throw Error(
+          fmt::format("{}: joints {} and {} both are bone '{}'", file, joint, j, bones[to_size(bone)].name));
     joint = static_cast<int>(j);
   }
   for (std::size_t b = 0; b < bones.size(); ++b)

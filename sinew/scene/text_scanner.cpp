@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 
 namespace sinew {
 
@@ -110,7 +111,7 @@ Number TextScanner::parse_number(const char* what) {
     // Too small is nothing; too large is refused.
     double wide = 0;
     result = std::from_chars(digits, end, wide);
-    const std::string_view shape(digits, static_cast<std::size_t>(result.ptr - digits));
+    const std::string_view shape(digits, to_size(result.ptr - digits));
     const bool tiny = result.ec == std::errc()
                           ? std::abs(wide) < 1
                           : shape.find("e-") != shape.npos || shape.find("E-") != shape.npos;
@@ -126,7 +127,7 @@ Number TextScanner::parse_number(const char* what) {
   if (result.ec == std::errc::invalid_argument || !ends)
     fail(fmt::format("{} is '{}', which is not a number", what, quoted(word())));
   if (!std::isfinite(number)) fail(fmt::format("{} is '{}', which is not finite", what, quoted(word())));
-  place_ += static_cast<std::size_t>(result.ptr - start);
+  place_ += to_size(result.ptr - start);
   return number;
 }
 

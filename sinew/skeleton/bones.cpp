@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include <sinew/core/index.h>
+
 namespace sinew {
 
 namespace {
@@ -40,16 +42,12 @@ std::vector<Bone> derive_bones(const Skeleton& skeleton, std::span<const Affine3
   std::vector<std::vector<int>> children(skeleton.size());
   for (std::size_t j = 0; j < skeleton.size(); ++j) {
     const int above = skeleton.joints[j].parent;
-    if (above >= 0)
-      parent[j] = counts(static_cast<std::size_t>(above)) ? above : parent[static_cast<std::size_t>(above)];
-    if (counts(j) && parent[j] >= 0)
-      children[static_cast<std::size_t>(parent[j])].push_back(static_cast<int>(j));
+    if (above >= 0) parent[j] = counts(to_size(above)) ? above : parent[to_size(above)];
+    if (counts(j) && parent[j] >= 0) children[to_size(parent[j])].push_back(static_cast<int>(j));
   }
 
   const double zero = kZeroLength * std::max(skeleton_size(world_from_joint), 1e-30);
-  const auto place = [&](int j) -> Vec3d {
-    return world_from_joint[static_cast<std::size_t>(j)].translation();
-  };
+  const auto place = [&](int j) -> Vec3d { return world_from_joint[to_size(j)].translation(); };
   std::vector<Bone> bones;
   for (std::size_t j = 0; j < skeleton.size(); ++j) {
     if (!counts(j)) continue;
@@ -65,8 +63,7 @@ std::vector<Bone> derive_bones(const Skeleton& skeleton, std::span<const Affine3
     }
     double parent_length = 0;
     Vec3d direction = Vec3d::Zero();
-    for (int above = parent[j]; above >= 0 && parent_length <= zero;
-         above = parent[static_cast<std::size_t>(above)]) {
+    for (int above = parent[j]; above >= 0 && parent_length <= zero; above = parent[to_size(above)]) {
       direction = place(joint) - place(above);
       parent_length = direction.norm();
     }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 
 namespace sinew {
 
@@ -31,7 +32,7 @@ KeySpan find_keys(const std::vector<float>& times, double time) {
   if (time >= times.back()) return {last, last, 0, 0};
   const auto after = std::upper_bound(times.begin(), times.end(), time,
                                       [](double t, float key) { return t < static_cast<double>(key); });
-  const std::size_t index = static_cast<std::size_t>(after - times.begin());
+  const std::size_t index = to_size(after - times.begin());
   const double start = times[index - 1];
   const double seconds = times[index] - start;
   return {index - 1, index, (time - start) / seconds, seconds};
@@ -39,7 +40,7 @@ KeySpan find_keys(const std::vector<float>& times, double time) {
 
 /// Component c of the channel at the given place; rotations are handled apart when linear.
 double interpolate(const Channel& channel, const KeySpan& keys, int c) {
-  const std::size_t width = static_cast<std::size_t>(channel.width);
+  const std::size_t width = to_size(channel.width);
   const float* values = channel.values.data();
   if (channel.interpolation == Interpolation::cubic_spline) {
     // glTF 2.0, appendix C.5: Hermite spline, tangents scaled by the length of the key interval.
@@ -95,8 +96,8 @@ void check_clip(const Clip& clip, std::size_t joint_count, std::size_t morph_wei
     if (channel.width < 1 || (!morphs && channel.width != path_width(channel.path)))
       fail(fmt::format("{} values per key", channel.width));
     const std::size_t targets = morphs ? morph_weight_count : joint_count;
-    const std::size_t used = morphs ? static_cast<std::size_t>(channel.width) : 1;
-    if (channel.target < 0 || used > targets || static_cast<std::size_t>(channel.target) > targets - used)
+    const std::size_t used = morphs ? to_size(channel.width) : 1;
+    if (channel.target < 0 || used > targets || to_size(channel.target) > targets - used)
       fail(fmt::format("{} {} does not exist ({} of them)", morphs ? "morph weight" : "joint", channel.target,
                        targets));
     if (channel.times.empty()) fail("has no keys");
@@ -106,8 +107,8 @@ void check_clip(const Clip& clip, std::size_t joint_count, std::size_t morph_wei
         fail(fmt::format("times do not increase at key {} ({} after {})", k, channel.times[k],
                          channel.times[k - 1]));
     }
-    const std::size_t per_key = static_cast<std::size_t>(channel.width) *
-                                (channel.interpolation == Interpolation::cubic_spline ? 3 : 1);
+    const std::size_t per_key =
+        to_size(channel.width) * (channel.interpolation == Interpolation::cubic_spline ? 3 : 1);
     if (channel.values.size() != channel.times.size() * per_key)
       fail(fmt::format("{} values for {} keys of {}", channel.values.size(), channel.times.size(), per_key));
     for (std::size_t k = 0; k < channel.values.size(); ++k)
@@ -118,7 +119,7 @@ void check_clip(const Clip& clip, std::size_t joint_count, std::size_t morph_wei
 void sample_clip(const Clip& clip, double time, Pose& pose) {
   for (const Channel& channel : clip.channels) {
     const KeySpan keys = find_keys(channel.times, time);
-    const std::size_t target = static_cast<std::size_t>(channel.target);
+    const std::size_t target = to_size(channel.target);
     switch (channel.path) {
       case ChannelPath::translation:
         for (int c = 0; c < 3; ++c)

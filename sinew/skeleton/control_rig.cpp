@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/geometry/segment.h>
 
 namespace sinew {
@@ -36,14 +37,14 @@ constexpr double kOpposite = 2.5e-4;
 constexpr double kFarthest = 1e15;
 
 const RigBone& at(const ControlRig& rig, int bone) {
-  return rig.bones[static_cast<std::size_t>(bone)];
+  return rig.bones[to_size(bone)];
 }
 
 /// Whether `ancestor` is `bone` or above it, going up by `parents`.
 bool is_above(const std::vector<int>& parents, int ancestor, int bone) {
   for (std::size_t steps = 0; bone >= 0 && steps <= parents.size(); ++steps) {
     if (bone == ancestor) return true;
-    bone = parents[static_cast<std::size_t>(bone)];
+    bone = parents[to_size(bone)];
   }
   return false;
 }
@@ -94,12 +95,12 @@ std::vector<int> parents_first(const ControlRig& rig) {
   std::vector<int> path;
   for (std::size_t b = 0; b < count; ++b) {
     path.clear();
-    for (int up = static_cast<int>(b); up >= 0 && !done[static_cast<std::size_t>(up)] && path.size() <= count;
+    for (int up = static_cast<int>(b); up >= 0 && !done[to_size(up)] && path.size() <= count;
          up = at(rig, up).parent)
       path.push_back(up);
     for (auto bone = path.rbegin(); bone != path.rend(); ++bone) {
-      if (done[static_cast<std::size_t>(*bone)]) continue;
-      done[static_cast<std::size_t>(*bone)] = 1;
+      if (done[to_size(*bone)]) continue;
+      done[to_size(*bone)] = 1;
       order.push_back(*bone);
     }
   }
@@ -137,9 +138,9 @@ std::vector<int> deform_parents(const ControlRig& rig) {
     if (!at(rig, b).deforms) continue;
     std::size_t steps = 0;
     for (int up = at(rig, b).parent; up >= 0 && steps <= count; up = at(rig, up).parent, ++steps) {
-      const int candidate = at(rig, up).deforms ? up : stands_for[static_cast<std::size_t>(up)];
+      const int candidate = at(rig, up).deforms ? up : stands_for[to_size(up)];
       if (candidate < 0 || candidate == b || is_above(parents, b, candidate)) continue;
-      parents[static_cast<std::size_t>(b)] = candidate;
+      parents[to_size(b)] = candidate;
       break;
     }
   }
@@ -188,12 +189,11 @@ void check_rig(const ControlRig& rig, const std::string& where) {
   std::vector<char> known(rig.bones.size(), 0);
   for (std::size_t b = 0; b < rig.bones.size(); ++b) {
     std::vector<int> path;
-    for (int up = static_cast<int>(b); up >= 0 && !known[static_cast<std::size_t>(up)];
-         up = at(rig, up).parent) {
+    for (int up = static_cast<int>(b); up >= 0 && !known[to_size(up)]; up = at(rig, up).parent) {
       path.push_back(up);
       if (path.size() > rig.bones.size()) fail(rig.bones[b], "is its own ancestor");
     }
-    for (const int bone : path) known[static_cast<std::size_t>(bone)] = 1;
+    for (const int bone : path) known[to_size(bone)] = 1;
   }
 }
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <map>
 
+#include <sinew/core/index.h>
+
 namespace sinew {
 
 namespace {
@@ -65,16 +67,16 @@ BoneAxis find_bone_axis(std::span<const Bone> bones, std::span<const Affine3d> w
     const Vec3d along = bone.tail - bone.head;
     if (bone.child < 0 || children[bone.joint] != 1 || !(along.norm() > 0)) continue;
     ++voters;
-    const Mat3d linear = world_from_joint[static_cast<std::size_t>(bone.joint)].linear();
+    const Mat3d linear = world_from_joint[to_size(bone.joint)].linear();
     for (int i = 0; i < 3; ++i) {
       const Vec3d axis = linear.col(i);
       const double cosine = axis.dot(along) / (axis.norm() * along.norm());
-      if (cosine > kAlongAxis) ++votes[static_cast<std::size_t>(2 * i)];
-      if (cosine < -kAlongAxis) ++votes[static_cast<std::size_t>(2 * i + 1)];
+      if (cosine > kAlongAxis) ++votes[to_size(2 * i)];
+      if (cosine < -kAlongAxis) ++votes[to_size(2 * i + 1)];
     }
   }
   for (int i = 0; i < 6; ++i)
-    if (voters >= kFewestVotes && votes[static_cast<std::size_t>(i)] > kAgreement * voters)
+    if (voters >= kFewestVotes && votes[to_size(i)] > kAgreement * voters)
       return {i / 2, i % 2 == 0 ? 1.0 : -1.0};
   return {};
 }
@@ -85,8 +87,7 @@ std::vector<Bone> bones_in_flesh(const Skeleton& skeleton, std::span<const Affin
   const std::vector<Bone> plain = derive_bones(skeleton, world_from_joint);
   const BoneAxis axis = find_bone_axis(plain, world_from_joint);
   const auto usable_axis = [&](int joint) {
-    return axis.axis >= 0 &&
-           world_from_joint[static_cast<std::size_t>(joint)].linear().col(axis.axis).norm() > 1e-12;
+    return axis.axis >= 0 && world_from_joint[to_size(joint)].linear().col(axis.axis).norm() > 1e-12;
   };
 
   // Per joint: the bone that leads to it, and what its own bones lead to.
@@ -95,15 +96,14 @@ std::vector<Bone> bones_in_flesh(const Skeleton& skeleton, std::span<const Affin
   std::vector<int> parent(skeleton.size(), -1);
   for (const Bone& bone : plain) {
     if (bone.child < 0) {
-      is_leaf[static_cast<std::size_t>(bone.joint)] = 1;
+      is_leaf[to_size(bone.joint)] = 1;
     } else {
-      incoming[static_cast<std::size_t>(bone.child)] = bone.tail - bone.head;
-      parent[static_cast<std::size_t>(bone.child)] = bone.joint;
+      incoming[to_size(bone.child)] = bone.tail - bone.head;
+      parent[to_size(bone.child)] = bone.joint;
     }
   }
   for (const Bone& bone : plain)
-    if (bone.child >= 0 && is_leaf[static_cast<std::size_t>(bone.child)] == 0)
-      has_limb[static_cast<std::size_t>(bone.joint)] = 1;
+    if (bone.child >= 0 && is_leaf[to_size(bone.child)] == 0) has_limb[to_size(bone.joint)] = 1;
 
   // Joints whose children are leaves and leave the flesh ahead to them.
   std::vector<Bone> own(skeleton.size());
@@ -127,13 +127,12 @@ std::vector<Bone> bones_in_flesh(const Skeleton& skeleton, std::span<const Affin
   }
 
   const LeafTail tail = [&](int joint, const Vec3d& head, const Vec3d& direction) -> std::optional<Vec3d> {
-    const int above = parent[static_cast<std::size_t>(joint)];
+    const int above = parent[to_size(joint)];
     const bool follows_axis = usable_axis(joint);
-    if (!follows_axis && above >= 0 && own[static_cast<std::size_t>(above)].joint >= 0) return std::nullopt;
+    if (!follows_axis && above >= 0 && own[to_size(above)].joint >= 0) return std::nullopt;
     const Vec3d reach =
         follows_axis
-            ? longest_reach(surface, head, axis.direction(world_from_joint[static_cast<std::size_t>(joint)]),
-                            kAxisCone)
+            ? longest_reach(surface, head, axis.direction(world_from_joint[to_size(joint)]), kAxisCone)
             : longest_reach(surface, head, direction, kParentCone);
     if (reach.isZero()) return std::nullopt;
     return head + kTailShare * reach;
@@ -141,9 +140,9 @@ std::vector<Bone> bones_in_flesh(const Skeleton& skeleton, std::span<const Affin
   std::vector<Bone> bones;
   for (const Bone& bone : derive_bones(skeleton, world_from_joint, tail)) {
     // Sorted by joint: a joint's own bone comes before its others.
-    if (own[static_cast<std::size_t>(bone.joint)].joint >= 0) {
-      bones.push_back(own[static_cast<std::size_t>(bone.joint)]);
-      own[static_cast<std::size_t>(bone.joint)].joint = -1;
+    if (own[to_size(bone.joint)].joint >= 0) {
+      bones.push_back(own[to_size(bone.joint)]);
+      own[to_size(bone.joint)].joint = -1;
     }
     bones.push_back(bone);
   }

@@ -11,6 +11,7 @@
 #include <Eigen/Eigenvalues>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/core/text.h>
 #include <sinew/skeleton/joint_names.h>
 
@@ -165,8 +166,8 @@ std::vector<int> mirror_joints(const Skeleton& skeleton) {
     loose_keys[j] = without_serial(spelled_alike);
   }
   const auto join = [&](int a, int b) {
-    partner[static_cast<std::size_t>(a)] = b;
-    partner[static_cast<std::size_t>(b)] = a;
+    partner[to_size(a)] = b;
+    partner[to_size(b)] = a;
   };
   for (const auto& entry : exact) {
     const auto& [left, right] = entry.second;
@@ -179,8 +180,7 @@ std::vector<int> mirror_joints(const Skeleton& skeleton) {
       loose[loose_keys[j]][sides[j] == Side::right ? 1 : 0].push_back(static_cast<int>(j));
   for (const auto& entry : loose) {
     const auto& [left, right] = entry.second;
-    if (left.size() == 1 && right.size() == 1 && partner[static_cast<std::size_t>(left[0])] == -1)
-      join(left[0], right[0]);
+    if (left.size() == 1 && right.size() == 1 && partner[to_size(left[0])] == -1) join(left[0], right[0]);
   }
   return partner;
 }
@@ -208,7 +208,7 @@ std::optional<MirrorPlane> find_mirror_plane(const Skeleton& skeleton,
   Vec3d middle = Vec3d::Zero();
   for (std::size_t j = 0; j < count; ++j) {
     if (partner[j] < 0) continue;
-    const auto other = static_cast<std::size_t>(partner[j]);
+    const auto other = to_size(partner[j]);
     assert(other < count && partner[other] == static_cast<int>(j));
     if (other == j) axial.push_back(j);
     if (other <= j) continue;

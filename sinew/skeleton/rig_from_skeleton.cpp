@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <sinew/core/index.h>
 #include <sinew/skeleton/bones.h>
 #include <sinew/skeleton/flesh_bones.h>
 
@@ -23,8 +24,7 @@ class RigMaker {
  public:
   RigMaker(const Skeleton& skeleton, std::span<const Affine3d> world, std::span<const int> joints)
       : skeleton_(skeleton), world_(world), joints_(joints), bone_of_joint_(skeleton.size(), -1) {
-    for (std::size_t i = 0; i < joints.size(); ++i)
-      bone_of_joint_[static_cast<std::size_t>(joints[i])] = static_cast<int>(i);
+    for (std::size_t i = 0; i < joints.size(); ++i) bone_of_joint_[to_size(joints[i])] = static_cast<int>(i);
   }
 
   ControlRig run() {
@@ -40,16 +40,13 @@ class RigMaker {
     for (std::size_t j = 0; j < skeleton_.size(); ++j)
       if (bone_of_joint_[j] >= 0) make_bone(static_cast<int>(j));
     for (RigBone& bone : rig_.bones)
-      bone.connected =
-          bone.parent >= 0 && rig_.bones[static_cast<std::size_t>(bone.parent)].tail == bone.head;
+      bone.connected = bone.parent >= 0 && rig_.bones[to_size(bone.parent)].tail == bone.head;
     return std::move(rig_);
   }
 
  private:
-  Vec3d place(int joint) const { return world_[static_cast<std::size_t>(joint)].translation(); }
-  RigBone& bone(int joint) {
-    return rig_.bones[static_cast<std::size_t>(bone_of_joint_[static_cast<std::size_t>(joint)])];
-  }
+  Vec3d place(int joint) const { return world_[to_size(joint)].translation(); }
+  RigBone& bone(int joint) { return rig_.bones[to_size(bone_of_joint_[to_size(joint)])]; }
 
   Skeleton listed_skeleton() const {
     Skeleton listed = skeleton_;
@@ -62,22 +59,19 @@ class RigMaker {
     rig_.bones.resize(joints_.size());
     std::unordered_set<std::string> names;
     for (std::size_t i = 0; i < joints_.size(); ++i)
-      rig_.bones[i].name = free_name(skeleton_.joints[static_cast<std::size_t>(joints_[i])].name, names);
+      rig_.bones[i].name = free_name(skeleton_.joints[to_size(joints_[i])].name, names);
     parent_.assign(skeleton_.size(), -1);
     children_.resize(skeleton_.size());
     carries_.assign(skeleton_.size(), 0);
     for (std::size_t j = 0; j < skeleton_.size(); ++j) {
       const int above = skeleton_.joints[j].parent;
-      if (above >= 0)
-        parent_[j] = bone_of_joint_[static_cast<std::size_t>(above)] >= 0
-                         ? above
-                         : parent_[static_cast<std::size_t>(above)];
+      if (above >= 0) parent_[j] = bone_of_joint_[to_size(above)] >= 0 ? above : parent_[to_size(above)];
       if (bone_of_joint_[j] < 0 || parent_[j] < 0) continue;
-      children_[static_cast<std::size_t>(parent_[j])].push_back(static_cast<int>(j));
-      bone(static_cast<int>(j)).parent = bone_of_joint_[static_cast<std::size_t>(parent_[j])];
+      children_[to_size(parent_[j])].push_back(static_cast<int>(j));
+      bone(static_cast<int>(j)).parent = bone_of_joint_[to_size(parent_[j])];
     }
     for (std::size_t j = skeleton_.size(); j-- > 0;)
-      for (const int child : children_[j]) carries_[j] += 1 + carries_[static_cast<std::size_t>(child)];
+      for (const int child : children_[j]) carries_[j] += 1 + carries_[to_size(child)];
   }
 
   static std::string free_name(const std::string& wanted, std::unordered_set<std::string>& names) {
@@ -97,13 +91,13 @@ class RigMaker {
   /// Unit length; zero when the rig has no axis, or the joint is scaled to nothing.
   Vec3d axis_of(int joint) const {
     if (axis_.axis < 0) return Vec3d::Zero();
-    const Affine3d& world = world_[static_cast<std::size_t>(joint)];
+    const Affine3d& world = world_[to_size(joint)];
     const Vec3d direction = axis_.direction(world);
     return world.linear().col(axis_.axis).norm() > 1e-12 && direction.allFinite() ? direction : Vec3d::Zero();
   }
 
   Vec3d tail(int joint) {
-    const std::size_t j = static_cast<std::size_t>(joint);
+    const std::size_t j = to_size(joint);
     const Vec3d axis = axis_of(joint);
     Vec3d before = Vec3d::Zero();
     double length = 0;
@@ -135,7 +129,7 @@ class RigMaker {
     }
     best = 0;
     const auto weight = [&](std::size_t i) {
-      return std::pair(carries_[static_cast<std::size_t>(heirs[i])], offsets[i].normalized().dot(before));
+      return std::pair(carries_[to_size(heirs[i])], offsets[i].normalized().dot(before));
     };
     for (std::size_t i = 1; i < offsets.size(); ++i)
       if (weight(i) > weight(best)) best = i;
@@ -143,13 +137,13 @@ class RigMaker {
   }
 
   Vec3d own_direction(int joint) const {
-    const Vec3d y = world_[static_cast<std::size_t>(joint)].linear().col(1);
+    const Vec3d y = world_[to_size(joint)].linear().col(1);
     const double length = y.norm();
     return length > 1e-12 && std::isfinite(length) ? Vec3d(y / length) : Vec3d::UnitY();
   }
 
   double roll(int joint, const Vec3d& direction) const {
-    const Mat3d axes = world_[static_cast<std::size_t>(joint)].linear();
+    const Mat3d axes = world_[to_size(joint)].linear();
     const Vec3d y = direction.normalized();
     int along = axis_.axis;
     if (along < 0) {
@@ -206,21 +200,20 @@ Skeleton skeleton_from_rig(const ControlRig& rig, std::vector<int>* bone_of_join
   std::vector<Affine3d> world;
   world.reserve(order.size());
   for (const int b : order) {
-    const RigBone& bone = rig.bones[static_cast<std::size_t>(b)];
+    const RigBone& bone = rig.bones[to_size(b)];
     Affine3d place = Affine3d::Identity();
     place.linear() = bone_frame(bone.tail - bone.head, bone.roll);
     place.translation() = bone.head;
     Joint& joint = skeleton.joints.emplace_back();
     joint.name = bone.name;
     joint.deforms = bone.deforms;
-    if (bone.parent >= 0) joint.parent = joint_of_bone[static_cast<std::size_t>(bone.parent)];
-    const Affine3d above =
-        joint.parent < 0 ? Affine3d::Identity() : world[static_cast<std::size_t>(joint.parent)];
+    if (bone.parent >= 0) joint.parent = joint_of_bone[to_size(bone.parent)];
+    const Affine3d above = joint.parent < 0 ? Affine3d::Identity() : world[to_size(joint.parent)];
     const Affine3d local = above.inverse() * place;
     joint.rest.translation = local.translation().cast<float>();
     joint.rest.rotation = Quatd(local.linear()).normalized().cast<float>();
     world.push_back(above * joint.rest.matrix());
-    joint_of_bone[static_cast<std::size_t>(b)] = static_cast<int>(skeleton.size()) - 1;
+    joint_of_bone[to_size(b)] = static_cast<int>(skeleton.size()) - 1;
   }
   if (bone_of_joint != nullptr) *bone_of_joint = order;
   return skeleton;

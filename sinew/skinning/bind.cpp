@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/skinning/envelope_weights.h>
 #include <sinew/skinning/heat_weights.h>
 #include <sinew/skinning/row_sampling.h>
@@ -132,7 +133,7 @@ SkinWeights bind_surface(const MeshView& surface, std::span<const Bone> bones, c
     BindSymmetry free = *options.symmetry;
     for (const std::uint32_t joint : options.locked.joints)
       if (joint < free.partner.size() && free.partner[joint] >= 0) {
-        free.partner[static_cast<std::size_t>(free.partner[joint])] = -1;
+        free.partner[to_size(free.partner[joint])] = -1;
         free.partner[joint] = -1;
       }
     weights = symmetrize(surface, weights, free, &symmetry);
@@ -154,8 +155,7 @@ SkinWeights bind_surface(const MeshView& surface, std::span<const Bone> bones, c
       is_used[joint] = 1;
     }
     for (const Bone& bone : bones)
-      if (static_cast<std::size_t>(bone.joint) >= is_used.size() ||
-          is_used[static_cast<std::size_t>(bone.joint)] == 0)
+      if (to_size(bone.joint) >= is_used.size() || is_used[to_size(bone.joint)] == 0)
         facts.unused_joints.push_back(bone.joint);
     std::sort(facts.unused_joints.begin(), facts.unused_joints.end());
     facts.unused_joints.erase(std::unique(facts.unused_joints.begin(), facts.unused_joints.end()),

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/core/parallel.h>
 #include <sinew/core/polar.h>
 
@@ -187,7 +188,7 @@ CurvePlace SkinCurve::nearest(const Vec3d& p, std::size_t begin, std::size_t end
 
   // Between the neighbours of the best sample, where (p − c(x)) · c'(x) changes its sign.
   const auto ahead = [&](double x) {
-    const auto bone = std::min(static_cast<std::size_t>(x / samples_per_bone_), knots_.size() - 2);
+    const auto bone = std::min(to_size(x / samples_per_bone_), knots_.size() - 2);
     Vec3d point, tangent;
     evaluate(rest_knots_, sample_at(bone, x / samples_per_bone_ - static_cast<double>(bone)), point, tangent);
     return (p - point).dot(tangent);
@@ -205,7 +206,7 @@ CurvePlace SkinCurve::nearest(const Vec3d& p, std::size_t begin, std::size_t end
       (ahead(x) > 0 ? low : high) = x;
     }
   }
-  const auto sample = std::min(static_cast<std::size_t>(x), samples_.size() - 2);
+  const auto sample = std::min(to_size(x), samples_.size() - 2);
   return {sample, x - static_cast<double>(sample)};
 }
 
@@ -252,7 +253,7 @@ void SkinCurve::pose(std::span<const Affine3d> posed_from_rest, Scratch& scratch
   };
   double twist = 0;
   for (std::size_t k = 0; k < knots_.size(); ++k) {
-    const std::size_t s = k * static_cast<std::size_t>(samples_per_bone_);
+    const std::size_t s = k * to_size(samples_per_bone_);
     const Quatd missing = scratch.rotations[k] * Quatd(untwisted(s)).conjugate();
     const double along = missing.vec().dot(scratch.tangents[s]);
     // Where the joint looks back along the curve its roll is undefined: the last one's stays.
@@ -337,7 +338,7 @@ void spread_torn_places(std::span<BoundVertex> bound, std::size_t vertex_count,
   }
   const auto length_at = [&](const BoundVertex& b) {
     const std::vector<double>& length = lengths[b.curve];
-    const auto s = std::min(static_cast<std::size_t>(b.place), length.size() - 2);
+    const auto s = std::min(to_size(b.place), length.size() - 2);
     return length[s] + (b.place - static_cast<double>(s)) * (length[s + 1] - length[s]);
   };
   std::vector<bool> torn(bound.size(), false);
@@ -437,7 +438,7 @@ CurveSkeleton::CurveSkeleton(const MeshView& surface, const SkinWeights& weights
     for (; end < bound.size() && bound[end].vertex == bound[begin].vertex; ++end) share += bound[end].weight;
     for (std::size_t i = begin; i < end; ++i) {
       const BoundVertex& b = bound[i];
-      const auto sample = std::min(static_cast<std::size_t>(b.place), curves_[b.curve].sample_count() - 2);
+      const auto sample = std::min(to_size(b.place), curves_[b.curve].sample_count() - 2);
       const double beyond = b.place - static_cast<double>(sample);
       const auto number = static_cast<std::uint32_t>(first_sample_[b.curve] + sample);
       row.push_back({number, static_cast<float>(b.weight / share * (1 - beyond))});

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <sinew/core/held_bytes.h>
+#include <sinew/core/index.h>
 #include <sinew/core/math.h>
 #include <sinew/geometry/mesh.h>
 #include <sinew/skinning/linear_blend.h>
@@ -45,7 +46,7 @@ class SkinCurve {
   std::span<const Vec3d> rest_points() const { return rest_points_; }
   /// The sample at a joint of the chain; the joint after the last is the tip.
   std::size_t sample_of_joint(std::size_t number) const {
-    return knot_of_joint_[number] * static_cast<std::size_t>(samples_per_bone_);
+    return knot_of_joint_[number] * to_size(samples_per_bone_);
   }
   /// The point of the rest curve nearest to `p`, between two samples.
   CurvePlace nearest(const Vec3d& p, std::size_t first, std::size_t last) const;

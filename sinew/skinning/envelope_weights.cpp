@@ -4,6 +4,8 @@
 #include <cassert>
 #include <limits>
 
+#include <sinew/core/index.h>
+
 namespace sinew {
 
 SkinWeights envelope_weights(std::span<const Vec3f> positions, std::span<const Bone> bones,
@@ -15,9 +17,9 @@ SkinWeights envelope_weights(std::span<const Vec3f> positions, std::span<const B
   joints.erase(std::unique(joints.begin(), joints.end()), joints.end());
   std::vector<std::size_t> slot;  // per bone, its joint's place in the list
   for (const Bone& bone : bones)
-    slot.push_back(static_cast<std::size_t>(
-        std::lower_bound(joints.begin(), joints.end(), static_cast<std::uint32_t>(bone.joint)) -
-        joints.begin()));
+    slot.push_back(
+        to_size(std::lower_bound(joints.begin(), joints.end(), static_cast<std::uint32_t>(bone.joint)) -
+                joints.begin()));
   std::vector<double> distance(joints.size());
   std::vector<Influence> row;
   SkinWeights weights;

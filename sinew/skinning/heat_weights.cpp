@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 
+#include <sinew/core/index.h>
 #include <sinew/core/parallel.h>
 #include <sinew/geometry/intrinsic_laplacian.h>
 #include <sinew/geometry/sparse_cholesky.h>
@@ -48,18 +49,18 @@ Eigen::SparseMatrix<double> screened(const Eigen::SparseMatrix<double>& laplacia
     return system;
   }
   // Parts are made of whole components, so no entry leads out of one.
-  std::vector<int> number(static_cast<std::size_t>(laplacian.rows()), -1);
+  std::vector<int> number(to_size(laplacian.rows()), -1);
   for (std::size_t i = 0; i < part.vertices.size(); ++i) number[part.vertices[i]] = static_cast<int>(i);
   Eigen::SparseMatrix<double> system(size, size);
   std::size_t entries = 0;
   for (const std::uint32_t v : part.vertices)
-    entries += static_cast<std::size_t>(laplacian.outerIndexPtr()[v + 1] - laplacian.outerIndexPtr()[v]);
+    entries += to_size(laplacian.outerIndexPtr()[v + 1] - laplacian.outerIndexPtr()[v]);
   system.reserve(static_cast<Eigen::Index>(entries));
   for (std::size_t i = 0; i < part.vertices.size(); ++i) {
     const auto column = static_cast<Eigen::Index>(i);
     system.startVec(column);
     for (Eigen::SparseMatrix<double>::InnerIterator it(laplacian, part.vertices[i]); it; ++it) {
-      const int row = number[static_cast<std::size_t>(it.row())];
+      const int row = number[to_size(it.row())];
       system.insertBack(row, column) = it.value() + (row == column ? part.screen[i] : 0);
     }
   }
@@ -351,7 +352,7 @@ SkinWeights heat_weights(const MeshView& surface, std::span<const Bone> bones, c
         diffuse(intrinsic.laplacian, sitting, joints, [&](std::size_t i, const auto& visit) {
           const Triangle& f = ground[links[i].triangle];
           for (int k = 0; k < 3; ++k) {
-            const std::uint32_t v = f[static_cast<std::size_t>(k)];
+            const std::uint32_t v = f[to_size(k)];
             for (std::uint32_t e = weights.starts[v]; e < weights.starts[v + 1]; ++e)
               visit(slot_of_joint[weights.joints[e]], double{links[i].barycentric[k]} * weights.values[e]);
           }
@@ -368,12 +369,10 @@ SkinWeights heat_weights(const MeshView& surface, std::span<const Bone> bones, c
     report->linked_vertices = linked.size();
     std::vector<std::uint8_t> piece_linked(components.count, 0);
     for (const std::uint32_t v : linked) piece_linked[components.of_vertex[v]] = 1;
-    report->linked_components =
-        static_cast<std::size_t>(std::count(piece_linked.begin(), piece_linked.end(), 1));
-    report->stray_vertices =
-        static_cast<std::size_t>(std::count(has_triangle.begin(), has_triangle.end(), 0));
-    report->outside_bones = static_cast<std::size_t>(
-        std::count(sources.bone_is_outside.begin(), sources.bone_is_outside.end(), 1));
+    report->linked_components = to_size(std::count(piece_linked.begin(), piece_linked.end(), 1));
+    report->stray_vertices = to_size(std::count(has_triangle.begin(), has_triangle.end(), 0));
+    report->outside_bones =
+        to_size(std::count(sources.bone_is_outside.begin(), sources.bone_is_outside.end(), 1));
   }
   return weights;
 }

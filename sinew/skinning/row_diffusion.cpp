@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include <sinew/core/index.h>
 #include <sinew/geometry/laplacian.h>
 #include <sinew/geometry/sparse_cholesky.h>
 
@@ -72,7 +73,7 @@ SkinWeights fill_rows(const MeshView& surface, const SkinWeights& weights,
       const int row = static_cast<int>(u);
       double diagonal = 0;
       for (Sparse::InnerIterator entry(pull, static_cast<Eigen::Index>(unknowns[u])); entry; ++entry) {
-        const auto other = static_cast<std::size_t>(entry.row());
+        const auto other = to_size(entry.row());
         if (other == unknowns[u]) continue;
         diagonal += entry.value();
         if (unknown_of_vertex[other] >= 0)
@@ -104,11 +105,11 @@ SkinWeights fill_rows(const MeshView& surface, const SkinWeights& weights,
         for (std::uint32_t k = weights.starts[pulled.source]; k < weights.starts[pulled.source + 1]; ++k)
           if (const auto lane = std::lower_bound(begin, end, weights.joints[k]);
               lane != end && *lane == weights.joints[k])
-            block[static_cast<std::size_t>(pulled.unknown) * SparseCholesky::kLanes +
-                  static_cast<std::size_t>(lane - begin)] += pulled.strength * double{weights.values[k]};
+            block[to_size(pulled.unknown) * SparseCholesky::kLanes + to_size(lane - begin)] +=
+                pulled.strength * double{weights.values[k]};
       solver.solve(block, scratch);
       for (std::size_t u = 0; u < unknowns.size(); ++u)
-        for (std::size_t lane = 0; lane < static_cast<std::size_t>(end - begin); ++lane)
+        for (std::size_t lane = 0; lane < to_size(end - begin); ++lane)
           if (const auto weight = static_cast<float>(block[u * SparseCholesky::kLanes + lane]);
               weight > kDropped)
             filled[u].push_back({joints[first + lane], weight});
@@ -119,7 +120,7 @@ SkinWeights fill_rows(const MeshView& surface, const SkinWeights& weights,
   WeightRepairs repairs;
   for (std::size_t v = 0; v < count; ++v) {
     if (unknown_of_vertex[v] >= 0 && known[v] == 0) {
-      append_row(result, filled[static_cast<std::size_t>(unknown_of_vertex[v])], 0, repairs);
+      append_row(result, filled[to_size(unknown_of_vertex[v])], 0, repairs);
       continue;
     }
     if (known[v] != 0) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 
 namespace sinew {
 
@@ -41,7 +42,7 @@ std::vector<Vec3d> smooth_normals(const MeshView& surface) {
 Vec3d interpolated_normal(std::span<const Vec3d> normals, const Triangle& triangle,
                           const Vec3f& barycentric) {
   Vec3d sum = Vec3d::Zero();
-  for (int k = 0; k < 3; ++k) sum += double{barycentric[k]} * normals[triangle[static_cast<std::size_t>(k)]];
+  for (int k = 0; k < 3; ++k) sum += double{barycentric[k]} * normals[triangle[to_size(k)]];
   const double length = sum.norm();
   if (!(length > kCancelled)) return Vec3d::Zero();
   return sum / length;
@@ -51,7 +52,7 @@ void add_interpolated_row(const SkinWeights& weights, const Triangle& triangle, 
                           std::vector<Influence>& row) {
   for (int k = 0; k < 3; ++k) {
     if (!(barycentric[k] > 0)) continue;
-    const std::uint32_t v = triangle[static_cast<std::size_t>(k)];
+    const std::uint32_t v = triangle[to_size(k)];
     for (std::uint32_t i = weights.starts[v]; i < weights.starts[v + 1]; ++i)
       row.push_back({weights.joints[i], barycentric[k] * weights.values[i]});
   }

@@ -2,6 +2,7 @@
 
 #include <cassert>
 
+#include <sinew/core/index.h>
 #include <sinew/geometry/intrinsic_laplacian.h>
 
 namespace sinew {
@@ -27,7 +28,7 @@ SkinWeights smooth_once(const Eigen::SparseMatrix<double>& laplacian, const Skin
     add(v, degree > 0 ? 0.5 : 1.0);
     if (degree > 0)
       for (Eigen::SparseMatrix<double>::InnerIterator it(laplacian, static_cast<Eigen::Index>(v)); it; ++it)
-        if (it.row() != it.col()) add(static_cast<std::size_t>(it.row()), -0.5 * it.value() / degree);
+        if (it.row() != it.col()) add(to_size(it.row()), -0.5 * it.value() / degree);
     append_row(smoothed, row, 0, repairs);
     // Heaviest first: what is too light stands at the end.
     std::uint32_t kept = smoothed.starts.back();

@@ -43,7 +43,7 @@ std::vector<double> mean_edge_lengths(const MeshView& surface) {
   std::vector<int> counts(surface.positions.size(), 0);
   for (const Triangle& f : surface.triangles)
     for (int k = 0; k < 3; ++k) {
-      const std::uint32_t a = f[static_cast<std::size_t>(k)], b = f[static_cast<std::size_t>((k + 1) % 3)];
+      const std::uint32_t a = f[to_size(k)], b = f[to_size((k + 1) % 3)];
       const double length =
           (surface.positions[a].cast<double>() - surface.positions[b].cast<double>()).norm();
       for (const std::uint32_t v : {a, b}) {
@@ -199,12 +199,12 @@ void check_symmetry(const MeshView& surface, const SkinWeights& weights, const B
   const std::vector<int>& partner = symmetry.partner;
   for (std::size_t j = 0; j < partner.size(); ++j) {
     if (partner[j] == -1) continue;
-    if (partner[j] < -1 || static_cast<std::size_t>(partner[j]) >= partner.size())
+    if (partner[j] < -1 || to_size(partner[j]) >= partner.size())
       throw Error(fmt::format("symmetry: joint {}: partner {} does not exist ({} joints)", j, partner[j],
                               partner.size()));
-    if (partner[static_cast<std::size_t>(partner[j])] != static_cast<int>(j))
+    if (partner[to_size(partner[j])] != static_cast<int>(j))
       throw Error(fmt::format("symmetry: joint {} has partner {}, whose partner is {}", j, partner[j],
-                              partner[static_cast<std::size_t>(partner[j])]));
+                              partner[to_size(partner[j])]));
   }
   for (const std::uint32_t joint : weights.joints)
     if (joint >= partner.size())

@@ -9,6 +9,7 @@
 #include <sinew/character/performer.h>
 #include <sinew/character/seek.h>
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/models/models.h>
 
 #include "tests/support/allocations.h"
@@ -65,7 +66,7 @@ std::vector<std::vector<Vec3f>> bake_tube(int first, int last, int threads,
   tbb::task_arena(threads).execute([&] { report = bake(character, options, recorder); });
   EXPECT_TRUE(recorder.finished);
   EXPECT_EQ(report.frames, last - first + 1);
-  EXPECT_EQ(recorder.frames.size(), static_cast<std::size_t>(last - first + 1));
+  EXPECT_EQ(recorder.frames.size(), to_size(last - first + 1));
   return recorder.frames;
 }
 
@@ -119,7 +120,7 @@ TEST(Bake, PartEqualsTheWholeForLayersThatDependOnTime) {
     for (const int first : {1, 7, 12}) {
       const auto part = bake_tube(first, 12, 1, layers);
       for (std::size_t i = 0; i < part.size(); ++i)
-        EXPECT_TRUE(part[i] == whole[static_cast<std::size_t>(first) + i]) << history << ' ' << first;
+        EXPECT_TRUE(part[i] == whole[to_size(first) + i]) << history << ' ' << first;
     }
   }
 }
@@ -131,7 +132,7 @@ TEST(Bake, WithHistoryGivesTheFramesOfSeek) {
   const auto baked = bake_tube(4, 6, 2, layers);
   for (int frame = 4; frame <= 6; ++frame) {
     seek(performer, scene.clips[0], frame, 30);
-    EXPECT_TRUE(std::ranges::equal(performer.positions(0), baked[static_cast<std::size_t>(frame - 4)]));
+    EXPECT_TRUE(std::ranges::equal(performer.positions(0), baked[to_size(frame - 4)]));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/scene/bvh.h>
 #include <sinew/scene/gltf.h>
 #include <sinew/scene/gltf_document.h>
@@ -71,9 +72,7 @@ void expect_good_rows(const Scene& scene, std::size_t most) {
 std::string owner(const Scene& scene, std::size_t m, std::size_t v) {
   const SceneMesh& mesh = scene.meshes[m];
   const std::uint32_t slot = mesh.weights.row_joints(v)[0];
-  return scene.skeleton
-      .joints[static_cast<std::size_t>(scene.skins[static_cast<std::size_t>(mesh.skin)].joints[slot])]
-      .name;
+  return scene.skeleton.joints[to_size(scene.skins[to_size(mesh.skin)].joints[slot])].name;
 }
 
 /// At rest every vertex is where `places` of its mesh put it.
@@ -134,7 +133,7 @@ TEST(BindScene, AMeshMovesWithTheRig) {
   double weight = 0;
   for (const BoundJoint& moved : report.joints) {
     EXPECT_GE(moved.vertices, moved.dominated);
-    EXPECT_EQ(moved.name, bound.skeleton.joints[static_cast<std::size_t>(moved.joint)].name);
+    EXPECT_EQ(moved.name, bound.skeleton.joints[to_size(moved.joint)].name);
     dominated += moved.dominated;
     weight += moved.weight;
   }
@@ -156,7 +155,7 @@ TEST(BindScene, SplitVerticesGetOneRow) {
   const std::vector<Vec3f>& positions = whole.meshes[0].surface.positions;
   for (std::size_t v = 0; v < split.meshes[0].weights.rows(); ++v) {
     const auto same = std::find(positions.begin(), positions.end(), split.meshes[0].surface.positions[v]);
-    const std::size_t w = static_cast<std::size_t>(same - positions.begin());
+    const std::size_t w = to_size(same - positions.begin());
     EXPECT_EQ(owner(split, 0, v), owner(whole, 0, w));
     EXPECT_NEAR(split.meshes[0].weights.row_values(v)[0], whole.meshes[0].weights.row_values(w)[0], 1e-3);
   }
@@ -256,7 +255,7 @@ TEST(BindScene, AnotherSkeletonTakesOver) {
   EXPECT_EQ(read.skins.size(), 1u);
   EXPECT_EQ(read.skeleton.size(), bound.skeleton.size());
   for (const int j : read.skins[0].joints)
-    EXPECT_FALSE(read.skeleton.joints[static_cast<std::size_t>(j)].name.starts_with("old "));
+    EXPECT_FALSE(read.skeleton.joints[to_size(j)].name.starts_with("old "));
   EXPECT_EQ(read.clips.size(), 2u);
 }
 
@@ -272,7 +271,7 @@ TEST(BindScene, ControllersGetNoWeights) {
   EXPECT_EQ(report.left_out[1].reason, "a controller by its name");
   EXPECT_EQ(bound.skeleton.size(), 8u);  // they stay in the rig
 
-  for (int j = 0; j < 2; ++j) rig.skeleton.joints[static_cast<std::size_t>(j)].name.insert(0, "DEF-");
+  for (int j = 0; j < 2; ++j) rig.skeleton.joints[to_size(j)].name.insert(0, "DEF-");
   bind_scene(tube(), rig, {}, &report);
   ASSERT_EQ(report.joints.size(), 2u);
   EXPECT_EQ(report.joints[1].name, "DEF-middle");
@@ -314,7 +313,7 @@ TEST(BindScene, IgnoredJointsGetNoWeights) {
 
 TEST(BindScene, LockedJointsKeepTheirWeights) {
   Scene scene = test::make_grid_tube({.rings = 12, .segments = 8});
-  const std::string locked = scene.skeleton.joints[static_cast<std::size_t>(scene.skins[0].joints[1])].name;
+  const std::string locked = scene.skeleton.joints[to_size(scene.skins[0].joints[1])].name;
   // Weights that no method would give.
   SkinWeights& weights = scene.meshes[0].weights;
   weights = {};
@@ -331,7 +330,7 @@ TEST(BindScene, LockedJointsKeepTheirWeights) {
     const auto joints = bound.meshes[0].weights.row_joints(v);
     const auto place = std::find(joints.begin(), joints.end(), 1u);
     ASSERT_NE(place, joints.end());
-    EXPECT_NEAR(bound.meshes[0].weights.row_values(v)[static_cast<std::size_t>(place - joints.begin())],
+    EXPECT_NEAR(bound.meshes[0].weights.row_values(v)[to_size(place - joints.begin())],
                 v % 3 == 0 ? 0.25f : 0.5f, 1e-5);
   }
   EXPECT_TRUE(report.joints[1].locked);
@@ -450,10 +449,10 @@ TEST(BindScene, JointsWithoutASideMayStandOnOne) {
   const Scene bound = bind_scene(pair_mesh(), rig, {}, &report);
   ASSERT_TRUE(report.mirror.has_value());
   const SceneMesh& mesh = bound.meshes[0];
-  const Skin& skin = bound.skins[static_cast<std::size_t>(mesh.skin)];
+  const Skin& skin = bound.skins[to_size(mesh.skin)];
   for (std::size_t v = 0; v < mesh.surface.positions.size(); ++v)
     for (const std::uint32_t slot : mesh.weights.row_joints(v)) {
-      const std::string& name = bound.skeleton.joints[static_cast<std::size_t>(skin.joints[slot])].name;
+      const std::string& name = bound.skeleton.joints[to_size(skin.joints[slot])].name;
       EXPECT_NE(name, mesh.surface.positions[v].x() > 0.5f ? "hook" : "claw");
     }
 }
@@ -463,10 +462,9 @@ TEST(BindScene, LockedJointsAreNotMirrored) {
   const Scene again = bind_scene(bound, bound, {.lock = {"leg.L"}});
   const auto weight = [](const Scene& scene, std::size_t v) {
     const SceneMesh& mesh = scene.meshes[0];
-    const Skin& skin = scene.skins[static_cast<std::size_t>(mesh.skin)];
+    const Skin& skin = scene.skins[to_size(mesh.skin)];
     for (std::size_t i = 0; i < mesh.weights.row_size(v); ++i)
-      if (scene.skeleton.joints[static_cast<std::size_t>(skin.joints[mesh.weights.row_joints(v)[i]])].name ==
-          "leg.L")
+      if (scene.skeleton.joints[to_size(skin.joints[mesh.weights.row_joints(v)[i]])].name == "leg.L")
         return mesh.weights.row_values(v)[i];
     return 0.0f;
   };
@@ -512,8 +510,8 @@ TEST(BindScene, AnUnriggedHumanGetsTheRigOfAnotherFile) {
   if (test::kSanitized) return;
   const Scene read = written(bound);
   for (std::size_t i = 0; i < rig.skins[0].joints.size(); ++i)
-    EXPECT_EQ(read.skeleton.joints[static_cast<std::size_t>(read.skins[0].joints[i])].name,
-              rig.skeleton.joints[static_cast<std::size_t>(rig.skins[0].joints[i])].name);
+    EXPECT_EQ(read.skeleton.joints[to_size(read.skins[0].joints[i])].name,
+              rig.skeleton.joints[to_size(rig.skins[0].joints[i])].name);
 }
 
 class BindSceneAssets : public ::testing::TestWithParam<const char*> {};

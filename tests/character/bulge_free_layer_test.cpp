@@ -9,6 +9,7 @@
 #include <sinew/character/recipe.h>
 #include <sinew/character/skin_layers.h>
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 
 #include "tests/reference/bulge_free.h"
 #include "tests/reference/skinning.h"
@@ -23,9 +24,8 @@ std::vector<Vec3f> deform(const Character& character, const Layer& layer, const 
   std::vector<Affine3d> world(character.skeleton().size()), posed;
   forward_kinematics(character.skeleton(), pose.joints, world);
   for (const Binding& binding : character.bindings())
-    posed.push_back(binding.joint < 0
-                        ? Affine3d::Identity()
-                        : world[static_cast<std::size_t>(binding.joint)] * binding.joint_from_rest);
+    posed.push_back(binding.joint < 0 ? Affine3d::Identity()
+                                      : world[to_size(binding.joint)] * binding.joint_from_rest);
   const LayerFrame frame{pose, world, posed, rest};
   const std::unique_ptr<LayerState> state = layer.make_state();
   std::vector<Vec3f> positions(rest.begin(), rest.end());
@@ -94,7 +94,7 @@ TEST(BulgeFreeLayer, DeformsAsTheFormulaSaysWithTheBonesOfTheSkin) {
   std::vector<Affine3d> world(character->skeleton().size()), posed;
   forward_kinematics(character->skeleton(), pose.joints, world);
   for (const Binding& binding : character->bindings())
-    posed.push_back(world[static_cast<std::size_t>(binding.joint)] * binding.joint_from_rest);
+    posed.push_back(world[to_size(binding.joint)] * binding.joint_from_rest);
   std::vector<Vec3f> expected(character->rest().size());
   reference::dual_quaternion<double>(character->rest(), character->skin_weights(), posed, expected);
   reference::bulge_free(character->rest(), character->skin_weights(), bones, posed, 0.7, expected);

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 
 #include "tests/support/grid_tube.h"
 #include "tests/support/meshes.h"
@@ -250,9 +251,9 @@ TEST(CharacterFields, OperatorsStandWhereTheirJointsAre) {
   ImplicitOptions options;
   options.joints.resize(2);
   options.joints[0].joint = "*";
-  options.joints[0].operation.kind = static_cast<std::size_t>(OperatorKind::blend);
+  options.joints[0].operation.kind = to_size(OperatorKind::blend);
   options.joints[1].joint = "u*r";
-  options.joints[1].operation.kind = static_cast<std::size_t>(OperatorKind::contact);
+  options.joints[1].operation.kind = to_size(OperatorKind::contact);
   const auto kind = [&] {
     const CharacterFields fields = make_character_fields(*character, options);
     const CompositionTree& tree = fields.set->tree;

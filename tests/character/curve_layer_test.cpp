@@ -8,6 +8,7 @@
 #include <sinew/character/character.h>
 #include <sinew/character/recipe.h>
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 
 namespace sinew {
 namespace {
@@ -28,7 +29,7 @@ Scene make_tube_scene(const std::vector<TestJoint>& joints, int bound, double me
   for (const TestJoint& joint : joints) {
     scene.skeleton.joints.push_back({joint.name, joint.parent, {}, true});
     scene.skeleton.joints.back().rest.translation = joint.place;
-    const Vec3f parent = joint.parent < 0 ? Vec3f(0, 0, 0) : places[static_cast<std::size_t>(joint.parent)];
+    const Vec3f parent = joint.parent < 0 ? Vec3f(0, 0, 0) : places[to_size(joint.parent)];
     places.push_back(parent + joint.place);
     skin.joints.push_back(static_cast<int>(places.size()) - 1);
     Mat4f joint_from_mesh = Mat4f::Identity();
@@ -74,7 +75,7 @@ std::vector<Vec3f> deform(const Character& character, const Layer& layer, const 
   std::vector<Affine3d> world(character.skeleton().size()), posed;
   forward_kinematics(character.skeleton(), pose.joints, world);
   for (const Binding& binding : character.bindings())
-    posed.push_back(world[static_cast<std::size_t>(binding.joint)] * binding.joint_from_rest);
+    posed.push_back(world[to_size(binding.joint)] * binding.joint_from_rest);
   std::vector<Vec3f> positions(character.rest().begin(), character.rest().end());
   const auto state = layer.make_state();
   layer.deform({pose, world, posed, character.rest()}, state.get(), positions);
@@ -95,8 +96,7 @@ std::string found(const std::vector<TestJoint>& joints) {
   std::string text;
   for (const std::vector<int>& chain : find_chains(*character)) {
     if (!text.empty()) text += ",";
-    for (const int joint : chain)
-      text += std::string(text.empty() ? "" : " ") + joints[static_cast<std::size_t>(joint)].name;
+    for (const int joint : chain) text += std::string(text.empty() ? "" : " ") + joints[to_size(joint)].name;
   }
   return text;
 }

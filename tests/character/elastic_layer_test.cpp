@@ -12,6 +12,7 @@
 #include <sinew/character/performer.h>
 #include <sinew/character/seek.h>
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/measure/surface_ruler.h>
 #include <sinew/models/models.h>
 
@@ -207,11 +208,10 @@ TEST(ElasticLayer, LoopsOfAClipAgree) {
     for (int frame = 0; frame < 2 * frames; ++frame) {
       performer.perform(bent(*character, 140.0 * std::min(frame, 2 * frames - frame) / frames), 1.0 / 30);
       if (loop > 0) {
-        const Difference change =
-            difference(performer.welded_positions(), before[static_cast<std::size_t>(frame)]);
+        const Difference change = difference(performer.welded_positions(), before[to_size(frame)]);
         EXPECT_LT(change.largest, 0.06 * kRadius) << loop << " " << frame;
         EXPECT_LT(change.root_mean_square, 0.004 * kRadius) << loop << " " << frame;
-        before[static_cast<std::size_t>(frame)] = surface_of(performer);
+        before[to_size(frame)] = surface_of(performer);
       } else {
         before.push_back(surface_of(performer));
       }
@@ -433,13 +433,13 @@ TEST(ElasticLayer, SeekingAndBakingPartsEqualsPlayingAll) {
   EXPECT_GT(difference(played[10], character->rest()).largest, kRadius);
   for (const int frame : {7, 2, 10}) {
     seek(performer, clip, frame, 30);
-    EXPECT_TRUE(surface_of(performer) == played[static_cast<std::size_t>(frame)]) << frame;
+    EXPECT_TRUE(surface_of(performer) == played[to_size(frame)]) << frame;
   }
   Performer other(character);
   Seeker seeker(character, clip, 30);
   for (const int frame : {9, 3, 4, 8, 0, 10}) {
     seeker.seek(other, frame);
-    EXPECT_TRUE(surface_of(other) == played[static_cast<std::size_t>(frame)]) << frame;
+    EXPECT_TRUE(surface_of(other) == played[to_size(frame)]) << frame;
   }
 
   class Recorder : public FrameWriter {

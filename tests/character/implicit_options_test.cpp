@@ -7,6 +7,7 @@
 #include <sinew/character/character.h>
 #include <sinew/character/recipe.h>
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 
 #include "tests/support/grid_tube.h"
 
@@ -204,14 +205,14 @@ TEST(ImplicitOptions, ADrawnResponseActsAsDrawn) {
   choice.response = 4;  // drawn
   choice.curve = {{0, 0}, {60, 0.5}, {120, 1}};
   const Vec3f x = Vec3f::UnitX(), y = Vec3f::UnitY();
-  choice.kind = static_cast<std::size_t>(OperatorKind::contact);
+  choice.kind = to_size(OperatorKind::contact);
   const Operator contact = choice.make(library, "test");
   EXPECT_EQ(contact.kind(), OperatorKind::contact);
   EXPECT_NEAR(contact.depth(x, x), 0, 1e-3);
   EXPECT_NEAR(contact.depth(x, 0.5f * x + std::sqrt(0.75f) * y), 0.5, 0.01);
   EXPECT_NEAR(contact.depth(x, -x), 1, 1e-3);
   // A blend is drawn by the same strength, though its angle runs the other way.
-  choice.kind = static_cast<std::size_t>(OperatorKind::blend);
+  choice.kind = to_size(OperatorKind::blend);
   choice.curve = {{0, 1}, {60, 0.5}, {120, 0}};
   const Operator blend = choice.make(library, "test"), none = [&] {
     choice.curve = {{0, 0}, {60, 0}, {120, 0}};
@@ -222,7 +223,7 @@ TEST(ImplicitOptions, ADrawnResponseActsAsDrawn) {
   const FieldSample a{0.4f, x}, b{0.4f, x};
   EXPECT_GT(combine(blend, a, b).value, 0.45f);
   EXPECT_NEAR(combine(none, a, b).value, 0.4f, 0.02f);
-  choice.kind = static_cast<std::size_t>(OperatorKind::union_);
+  choice.kind = to_size(OperatorKind::union_);
   EXPECT_EQ(choice.make(library, "test").kind(), OperatorKind::union_);
 }
 

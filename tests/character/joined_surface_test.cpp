@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/geometry/volume.h>
 #include <tests/support/meshes.h>
 
@@ -63,7 +64,7 @@ TEST(JoinedSurface, RowsGoBackToTheFilesVertices) {
     welded.starts.push_back(2 * v + 2);
   }
   std::vector<int> numbers(21);
-  for (int i = 0; i < 21; ++i) numbers[static_cast<std::size_t>(i)] = 20 - i;
+  for (int i = 0; i < 21; ++i) numbers[to_size(i)] = 20 - i;
   const SkinWeights rows = file_weights(joined.parts[1], welded, numbers);
   ASSERT_EQ(rows.rows(), scene.meshes[0].surface.positions.size());
   for (std::size_t v = 0; v < rows.rows(); ++v) {

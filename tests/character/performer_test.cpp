@@ -1,4 +1,5 @@
 #include <sinew/character/performer.h>
+#include <sinew/core/index.h>
 
 #include <cmath>
 #include <limits>
@@ -34,7 +35,7 @@ TEST(Performer, LayersDeformAsTheirFormulasSay) {
     std::vector<Affine3d> world(scene.skeleton.size()), posed;
     forward_kinematics(scene.skeleton, pose.joints, world);
     for (const Binding& binding : character->bindings())
-      posed.push_back(world[static_cast<std::size_t>(binding.joint)] * binding.joint_from_rest);
+      posed.push_back(world[to_size(binding.joint)] * binding.joint_from_rest);
     std::vector<Vec3f> expected(character->rest().size());
     if (std::string(method) == "lbs")
       reference::linear_blend<double>(character->rest(), character->skin_weights(), posed, expected);

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 
 #include "tests/support/grid_tube.h"
 
@@ -117,7 +118,7 @@ class SeekTest : public testing::Test {
   }
 
   bool stands_at(const Performer& performer, int frame) {
-    return surface(performer) == straight()[static_cast<std::size_t>(frame)];
+    return surface(performer) == straight()[to_size(frame)];
   }
 
   /// How many frames are performed until `performer` stands at `frame`.
@@ -177,7 +178,7 @@ TEST_F(SeekTest, AnyOrderGivesTheBitsOfStraightPlay) {
     for (const int frame : shuffled_frames(static_cast<unsigned>(most))) {
       seeker.seek(performer, frame);
       ASSERT_TRUE(stands_at(performer, frame)) << frame << " with " << most << " checkpoints";
-      ASSERT_LE(seeker.checkpoint_count(), static_cast<std::size_t>(most));
+      ASSERT_LE(seeker.checkpoint_count(), to_size(most));
     }
   }
 }

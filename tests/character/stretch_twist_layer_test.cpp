@@ -7,6 +7,7 @@
 
 #include <sinew/character/recipe.h>
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/skinning/linear_blend.h>
 
 #include "tests/support/grid_tube.h"
@@ -20,9 +21,8 @@ std::vector<Vec3f> deform(const Character& character, const Layer& layer, const 
   std::vector<Affine3d> world(character.skeleton().size()), posed;
   forward_kinematics(character.skeleton(), pose.joints, world);
   for (const Binding& binding : character.bindings())
-    posed.push_back(binding.joint < 0
-                        ? Affine3d::Identity()
-                        : world[static_cast<std::size_t>(binding.joint)] * binding.joint_from_rest);
+    posed.push_back(binding.joint < 0 ? Affine3d::Identity()
+                                      : world[to_size(binding.joint)] * binding.joint_from_rest);
   std::vector<Vec3f> positions(rest.begin(), rest.end());
   const auto state = layer.make_state();
   layer.deform({pose, world, posed, rest}, state.get(), positions);
@@ -36,7 +36,7 @@ std::vector<Vec3f> deform(const Character& character, const Pose& pose) {
 
 Pose turned(const Character& character, int joint, float radians, const Vec3f& axis) {
   Pose pose = character.rest_pose();
-  pose.joints[static_cast<std::size_t>(joint)].rotation = Quatf(Eigen::AngleAxisf(radians, axis));
+  pose.joints[to_size(joint)].rotation = Quatf(Eigen::AngleAxisf(radians, axis));
   return pose;
 }
 

@@ -9,6 +9,7 @@
 
 #include <sinew/character/performer.h>
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/geometry/closed_surface.h>
 #include <sinew/geometry/intersections.h>
 #include <sinew/geometry/volume.h>
@@ -159,13 +160,13 @@ TEST(VolumeLayer, ElbowsPayForElbows) {
   Pose pose = character->rest_pose();
   const int elbow = scene.skeleton.find("lower_arm");
   ASSERT_GE(elbow, 0);
-  pose.joints[static_cast<std::size_t>(elbow)].rotation =
-      pose.joints[static_cast<std::size_t>(elbow)].rotation * Quatf(Eigen::AngleAxisf(1.5f, Vec3f::UnitZ()));
+  pose.joints[to_size(elbow)].rotation =
+      pose.joints[to_size(elbow)].rotation * Quatf(Eigen::AngleAxisf(1.5f, Vec3f::UnitZ()));
   const Surface kept = perform(character, pose), lost = perform(without, pose);
   double near = 0, hand = 0;
   for (std::size_t v = 0; v < kept.size(); ++v) {
     const int joint = character->bindings()[character->skin_weights().row_joints(v)[0]].joint;
-    const std::string& name = character->skeleton().joints[static_cast<std::size_t>(joint)].name;
+    const std::string& name = character->skeleton().joints[to_size(joint)].name;
     double& most =
         name == "lower_arm" || name == "upper_arm" || name == "wrist" || name == "shoulder" ? near : hand;
     most = std::max(most, static_cast<double>((kept[v] - lost[v]).norm()));

@@ -10,6 +10,7 @@
 
 #include <sinew/character/layer.h>
 #include <sinew/core/file.h>
+#include <sinew/core/index.h>
 #include <sinew/core/math.h>
 
 #include "tests/picture/markup.h"
@@ -42,8 +43,7 @@ class BenchCli : public test::CliFixture {
 bool idle(const LayerMethod& method) {
   return method.name == "curves";
 }
-const std::size_t kMethodsOnTube =
-    static_cast<std::size_t>(std::ranges::count_if(layer_methods(), std::not_fn(idle)));
+const std::size_t kMethodsOnTube = to_size(std::ranges::count_if(layer_methods(), std::not_fn(idle)));
 
 /// Case, method and output to hash; fails when the numbers of threads do not agree on it.
 std::map<std::string, std::string> hashes_of(const Json& report) {

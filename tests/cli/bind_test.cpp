@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <sinew/core/file.h>
+#include <sinew/core/index.h>
 #include <sinew/scene/gltf.h>
 #include <sinew/scene/obj.h>
 
@@ -97,8 +98,8 @@ TEST_F(BindCli, PicturesShowTheWeights) {
 TEST_F(BindCli, PicturesHaveSafeNames) {
   Scene tube = test::make_grid_tube({.rings = 8, .segments = 6});
   const std::vector<int> joints = tube.skins[0].joints;
-  tube.skeleton.joints[static_cast<std::size_t>(joints[0])].name = "../a b";
-  tube.skeleton.joints[static_cast<std::size_t>(joints[1])].name = "_.._A_B";
+  tube.skeleton.joints[to_size(joints[0])].name = "../a b";
+  tube.skeleton.joints[to_size(joints[1])].name = "_.._A_B";
   write_glb(tube, directory_ / "odd.glb");
   const Outcome outcome =
       sinew("bind " + path("odd.glb") + " -o " + path("out.glb") + " --json --pictures " + path("pictures"));
@@ -171,7 +172,7 @@ TEST_F(BindCli, RigifysRigsBindAsTheyAre) {
   EXPECT_EQ(bound.control_rig->bones.size(), 706u);
   EXPECT_TRUE(bound.warnings.empty());
   for (const int joint : bound.skins[0].joints)
-    EXPECT_TRUE(bound.skeleton.joints[static_cast<std::size_t>(joint)].name.starts_with("DEF-"));
+    EXPECT_TRUE(bound.skeleton.joints[to_size(joint)].name.starts_with("DEF-"));
 }
 
 TEST_F(BindCli, ThreadsDoNotChangeTheWeights) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include <sinew/core/file.h>
+#include <sinew/core/index.h>
 #include <sinew/scene/gltf.h>
 #include <sinew/scene/rig_file.h>
 
@@ -90,7 +91,7 @@ TEST_F(FitCli, TheReportIsJson) {
     EXPECT_EQ(json["bones"][b]["name"], bone.name);
     EXPECT_EQ(json["bones"][b]["deform"], bone.deforms);
     for (int k = 0; k < 3; ++k)
-      EXPECT_NEAR(json["bones"][b]["head"][static_cast<std::size_t>(k)].get<double>(), bone.head[k], 1e-5);
+      EXPECT_NEAR(json["bones"][b]["head"][to_size(k)].get<double>(), bone.head[k], 1e-5);
   }
 }
 

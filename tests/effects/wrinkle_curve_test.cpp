@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 
 namespace sinew {
 namespace {
@@ -39,7 +40,7 @@ class RandomShapes {
     WrinkleShape shape = shape_of(between(1, 8), between(1, 3), between(0, 2), kGrowths[between(0, 2)]);
     shape.most_height = between(0.1, 2.0);
     shape.sharp = between(0, 3) == 0;
-    shape.shares.resize(static_cast<std::size_t>(between(1, 4)));
+    shape.shares.resize(to_size(between(1, 4)));
     for (double& share : shape.shares) share = between(0.05, 1.0);
     return shape;
   }
@@ -79,7 +80,7 @@ std::vector<double> crests(const WrinkleCurve& curve, const WrinkleCurve::Height
                            const WrinkleShape& shape, std::size_t level = 0) {
   const std::span<const double> points = curve.control_heights(heights, level);
   std::vector<double> found;
-  const auto period = static_cast<std::size_t>(shape.crest + 1 + shape.spacing);
+  const auto period = to_size(shape.crest + 1 + shape.spacing);
   for (std::size_t i = 0; i < curve.folds(level); ++i) found.push_back(points[i * period + 1]);
   return found;
 }
@@ -259,8 +260,7 @@ TEST(WrinkleCurve, FoldsComeUpFromTheStart) {
       const std::vector<double> h = crests(curve, heights, shape);
       ASSERT_TRUE(std::is_sorted(h.rbegin(), h.rend())) << now;
       ASSERT_GT(h[0], 0);
-      const auto up =
-          static_cast<std::size_t>(std::count_if(h.begin(), h.end(), [](double x) { return x > 0; }));
+      const auto up = to_size(std::count_if(h.begin(), h.end(), [](double x) { return x > 0; }));
       ASSERT_GE(up, most_up);
       ASSERT_LE(up, most_up + 1);  // one after another
       most_up = up;

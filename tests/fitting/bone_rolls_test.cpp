@@ -1,3 +1,4 @@
+#include <sinew/core/index.h>
 #include <sinew/fitting/bone_rolls.h>
 
 #include <cmath>
@@ -121,8 +122,7 @@ ControlRig arms(double down, double bend, double roll) {
     rig.bones.push_back(bone(side > 0 ? "upper.L" : "upper.R", first, shoulder, elbow));
     rig.bones.push_back(bone(side > 0 ? "fore.L" : "fore.R", first + 1, elbow, wrist));
     rig.bones.push_back(bone(side > 0 ? "hand.L" : "hand.R", first + 2, wrist, wrist + 0.1 * arm(bend)));
-    for (std::size_t b = static_cast<std::size_t>(first); b < rig.bones.size(); ++b)
-      rig.bones[b].roll = side * roll;
+    for (std::size_t b = to_size(first); b < rig.bones.size(); ++b) rig.bones[b].roll = side * roll;
   }
   return rig;
 }

@@ -1,3 +1,4 @@
+#include <sinew/core/index.h>
 #include <sinew/fitting/extremities.h>
 
 #include <algorithm>
@@ -156,7 +157,7 @@ TEST(HarmonicFunction, RisesEvenlyAlongATube) {
   EXPECT_GT(step, 0);
   for (int j = 0; j < along; ++j)
     for (int i = 0; i < around; ++i) {
-      const auto v = static_cast<std::size_t>(j * around + i);
+      const auto v = to_size(j * around + i);
       EXPECT_NEAR(values[v + around] - values[v], step, 1e-3 * step);
     }
 }

@@ -12,6 +12,7 @@
 #include <sinew/character/performer.h>
 #include <sinew/character/recipe.h>
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/fitting/rig_bones.h>
 #include <sinew/fitting/template_rigs.h>
 #include <sinew/models/models.h>
@@ -96,7 +97,7 @@ void expect_near_truth(const FittedRig& fitted, const Truth& truth, double size,
 }
 
 std::size_t dropped(const FittedRig& fitted) {
-  return static_cast<std::size_t>(std::count(fitted.fate.begin(), fitted.fate.end(), BoneFate::dropped));
+  return to_size(std::count(fitted.fate.begin(), fitted.fate.end(), BoneFate::dropped));
 }
 
 Mat3d frame(const RigBone& bone) {
@@ -539,8 +540,7 @@ std::optional<Human> read_human() {
   const std::vector<int> joints = rig_joints(scene);
   Human human{read_scene(*body), rig_from_skeleton(scene.skeleton, pose.world_from_joint, joints), {}};
   for (const int j : joints)
-    human.truth[scene.skeleton.joints[static_cast<std::size_t>(j)].name] =
-        pose.world_from_joint[static_cast<std::size_t>(j)].translation();
+    human.truth[scene.skeleton.joints[to_size(j)].name] = pose.world_from_joint[to_size(j)].translation();
   bone_at(human.rig, find_bone(human.rig, "Root")).deforms = false;
   return human;
 }

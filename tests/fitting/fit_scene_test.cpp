@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/fitting/template_rigs.h>
 #include <sinew/models/models.h>
 #include <sinew/scene/gltf.h>
@@ -39,7 +40,7 @@ Scene bare(const Scene& scene) {
 /// The bone or joint turns by 30° about `axis` of its own, within a second.
 Clip turning(const Scene& scene, const std::string& name, const Vec3f& axis) {
   const int joint = scene.skeleton.find(name);
-  const Quatf rest = scene.skeleton.joints[static_cast<std::size_t>(joint)].rest.rotation;
+  const Quatf rest = scene.skeleton.joints[to_size(joint)].rest.rotation;
   const Quatf turned = rest * Quatf(Eigen::AngleAxisf(std::numbers::pi_v<float> / 6, axis.normalized()));
   Channel channel{joint, ChannelPath::rotation, Interpolation::linear, 4, {0, 1}, {}};
   for (const Quatf& q : {rest, turned})
@@ -70,14 +71,12 @@ TEST(FitScene, ARigWithControllersKeepsThem) {
     EXPECT_EQ(fitted.rig.bones[b].name, rig.bones[b].name);
     const int joint = fitted.scene.skeleton.find(rig.bones[b].name);
     ASSERT_GE(joint, 0) << rig.bones[b].name;
-    EXPECT_EQ(fitted.scene.joint_bones[static_cast<std::size_t>(joint)], static_cast<int>(b));
-    EXPECT_EQ(fitted.scene.skeleton.joints[static_cast<std::size_t>(joint)].deforms, rig.bones[b].deforms);
+    EXPECT_EQ(fitted.scene.joint_bones[to_size(joint)], static_cast<int>(b));
+    EXPECT_EQ(fitted.scene.skeleton.joints[to_size(joint)].deforms, rig.bones[b].deforms);
     // The joint is where the bone is, with its axes.
     const RigBone& bone = fitted.rig.bones[b];
-    EXPECT_LT((world[static_cast<std::size_t>(joint)].translation() - bone.head).norm(), 1e-5) << bone.name;
-    EXPECT_LT((world[static_cast<std::size_t>(joint)].linear() - bone_frame(bone.tail - bone.head, bone.roll))
-                  .norm(),
-              1e-4)
+    EXPECT_LT((world[to_size(joint)].translation() - bone.head).norm(), 1e-5) << bone.name;
+    EXPECT_LT((world[to_size(joint)].linear() - bone_frame(bone.tail - bone.head, bone.roll)).norm(), 1e-4)
         << bone.name;
   }
 }
@@ -94,16 +93,16 @@ TEST(FitScene, APlainSkeletonGetsASkin) {
   const std::vector<Affine3d> world =
       world_of(fitted.scene.skeleton, rest_pose(fitted.scene.skeleton).joints);
   for (std::size_t k = 0; k < fitted.scene.skins[0].joints.size(); ++k) {
-    const Mat4d both = world[static_cast<std::size_t>(fitted.scene.skins[0].joints[k])].matrix() *
+    const Mat4d both = world[to_size(fitted.scene.skins[0].joints[k])].matrix() *
                        fitted.scene.skins[0].joint_from_mesh[k].cast<double>();
     EXPECT_LT((both - Mat4d::Identity()).norm(), 1e-4);
   }
   for (const Joint& joint : rig.skeleton.joints) {
     const int found = fitted.scene.skeleton.find(joint.name);
     ASSERT_GE(found, 0) << joint.name;
-    const int parent = fitted.scene.skeleton.joints[static_cast<std::size_t>(found)].parent;
-    EXPECT_EQ(parent >= 0 ? fitted.scene.skeleton.joints[static_cast<std::size_t>(parent)].name : "",
-              joint.parent >= 0 ? rig.skeleton.joints[static_cast<std::size_t>(joint.parent)].name : "");
+    const int parent = fitted.scene.skeleton.joints[to_size(found)].parent;
+    EXPECT_EQ(parent >= 0 ? fitted.scene.skeleton.joints[to_size(parent)].name : "",
+              joint.parent >= 0 ? rig.skeleton.joints[to_size(joint.parent)].name : "");
   }
   ASSERT_EQ(fitted.scene.clips.size(), rig.clips.size());
   for (std::size_t c = 0; c < rig.clips.size(); ++c) {
@@ -122,13 +121,12 @@ TEST(FitScene, ClipsTurnJointsByAsMuch) {
   const int joint = fitted.scene.skeleton.find("index_2");
   EXPECT_EQ(fitted.scene.clips[0].channels[0].target, joint);
   Pose pose = rest_pose(fitted.scene);
-  const Quatf rest = pose.joints[static_cast<std::size_t>(joint)].rotation;
+  const Quatf rest = pose.joints[to_size(joint)].rotation;
   sample_clip(fitted.scene.clips[0], 0, pose);
-  EXPECT_LT(rest.angularDistance(pose.joints[static_cast<std::size_t>(joint)].rotation),
+  EXPECT_LT(rest.angularDistance(pose.joints[to_size(joint)].rotation),
             1e-3);  // starts from its new rest
   sample_clip(fitted.scene.clips[0], 1, pose);
-  const Eigen::AngleAxisf turn(
-      Quatf(rest.conjugate() * pose.joints[static_cast<std::size_t>(joint)].rotation));
+  const Eigen::AngleAxisf turn(Quatf(rest.conjugate() * pose.joints[to_size(joint)].rotation));
   EXPECT_NEAR(turn.angle(), std::numbers::pi / 6, 1e-3);
   EXPECT_GT(std::abs(turn.axis().x()), 0.999f);
 }

@@ -1,3 +1,4 @@
+#include <sinew/core/index.h>
 #include <sinew/fitting/graph_matching.h>
 
 #include <algorithm>
@@ -113,7 +114,7 @@ LimbGraph human_with(int fingers, bool ears) {
     nodes.push_back({plain.parent(n).value(), plain.nodes[n].position});
   for (const int hand : {2, 3})
     for (int k = 0; k < fingers; ++k)
-      nodes.push_back({hand, nodes[static_cast<std::size_t>(hand)].position +
+      nodes.push_back({hand, nodes[to_size(hand)].position +
                                  (0.12 - 0.01 * k) * Vec3d(hand == 2 ? 1 : -1, 0, 0.2 * k).normalized()});
   if (!ears) return make_tree(nodes);
   // Ears stand at a node between the head's top and the chest: everything behind moves on by three.
@@ -129,10 +130,10 @@ TEST(GraphMatching, IgnoresEarsAndDropsTheFifthFinger) {
   // Figure 4.1.
   const std::vector<int> map = match(human_with(5, false), human_with(4, true));
   ASSERT_EQ(map.size(), 17u);
-  for (int n = 1; n < 7; ++n) EXPECT_EQ(map[static_cast<std::size_t>(n)], n + 1);
+  for (int n = 1; n < 7; ++n) EXPECT_EQ(map[to_size(n)], n + 1);
   for (int k = 0; k < 5; ++k) {
-    EXPECT_EQ(map[static_cast<std::size_t>(7 + k)], k < 4 ? 8 + k : -1);
-    EXPECT_EQ(map[static_cast<std::size_t>(12 + k)], k < 4 ? 12 + k : -1);
+    EXPECT_EQ(map[to_size(7 + k)], k < 4 ? 8 + k : -1);
+    EXPECT_EQ(map[to_size(12 + k)], k < 4 ? 12 + k : -1);
   }
 }
 
@@ -214,8 +215,8 @@ TEST(GraphMatching, LaysRandomTreesIntoEachOther) {
     std::vector<TreeNode> nodes{{}};
     for (int n = 1; n < count; ++n) {
       const int parent = std::uniform_int_distribution<int>(std::max(0, n - 5), n - 1)(random);
-      nodes.push_back({parent, nodes[static_cast<std::size_t>(parent)].position +
-                                   Vec3d(normal(random), normal(random), normal(random))});
+      nodes.push_back(
+          {parent, nodes[to_size(parent)].position + Vec3d(normal(random), normal(random), normal(random))});
     }
     return make_tree(nodes);
   };

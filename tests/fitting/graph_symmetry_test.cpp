@@ -1,3 +1,4 @@
+#include <sinew/core/index.h>
 #include <sinew/fitting/graph_symmetry.h>
 
 #include <numbers>
@@ -79,7 +80,7 @@ TEST(GraphSymmetry, GroupsByTheWholeShape) {
   // Figure 3.8: all equally long; {1, 2, 3} left and right, {1, 2, 2} in the middle.
   std::vector<test::TreeNode> nodes{{-1, {0, 1, 0}}, {0, {0.6, 0.2, 0}}, {0, {0, 0, 0}}, {0, {-0.6, 0.2, 0}}};
   for (const int parent : {1, 1, 4, 4, 5, 2, 2, 9, 10, 3, 3, 13, 14, 14})
-    nodes.push_back({parent, nodes[static_cast<std::size_t>(parent)].position - Vec3d(0, 0.1, 0)});
+    nodes.push_back({parent, nodes[to_size(parent)].position - Vec3d(0, 0.1, 0)});
   const std::vector<ArcSymmetry> symmetry = symmetry_of(make_tree(nodes), Mat3d::Identity());
   EXPECT_EQ(symmetry[0], axial(2, Side::left));
   EXPECT_EQ(symmetry[1], kAxis);

@@ -1,3 +1,4 @@
+#include <sinew/core/index.h>
 #include <sinew/fitting/joint_placement.h>
 
 #include <cmath>
@@ -92,9 +93,7 @@ TEST(JointPlacement, CostsWhatAlgorithm2Finds) {
     std::vector<double> table((bones + 1) * points);
     for (double& value : table) value = weight(random) - 1;
     if (round % 2)
-      options.extra = [&](int joint, std::size_t point) {
-        return table[static_cast<std::size_t>(joint) * points + point];
-      };
+      options.extra = [&](int joint, std::size_t point) { return table[to_size(joint) * points + point]; };
     const JointPlacement fast = place_joints(joints, arc, options);
     const JointPlacement plain = reference::place_joints(joints, arc, options);
     expect_rising(fast, bones + 1);

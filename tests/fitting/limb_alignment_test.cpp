@@ -1,3 +1,4 @@
+#include <sinew/core/index.h>
 #include <sinew/fitting/limb_alignment.h>
 
 #include <algorithm>
@@ -42,8 +43,8 @@ LimbGraph random_tree(std::mt19937& random, int count) {
   std::vector<TreeNode> nodes{{}};
   for (int n = 1; n < count; ++n) {
     const int parent = std::uniform_int_distribution<int>(std::max(0, n - 3), n - 1)(random);
-    nodes.push_back({parent, nodes[static_cast<std::size_t>(parent)].position +
-                                 Vec3d(normal(random), normal(random), normal(random))});
+    nodes.push_back(
+        {parent, nodes[to_size(parent)].position + Vec3d(normal(random), normal(random), normal(random))});
   }
   return make_tree(nodes);
 }

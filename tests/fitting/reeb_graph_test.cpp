@@ -1,3 +1,4 @@
+#include <sinew/core/index.h>
 #include <sinew/fitting/reeb_graph.h>
 
 #include <algorithm>
@@ -173,7 +174,7 @@ TEST(ReebGraph, AgreesWithItsTwinOnSoups) {
     std::vector<Triangle> triangles;
     std::uniform_int_distribution<std::uint32_t> vertex(0, 9u + static_cast<std::uint32_t>(round));
     for (int k = 0; k < 40; ++k) triangles.push_back({vertex(random), vertex(random), vertex(random)});
-    const std::vector<Vec3f> positions(10 + static_cast<std::size_t>(round), Vec3f::Zero());
+    const std::vector<Vec3f> positions(10 + to_size(round), Vec3f::Zero());
     const MeshView mesh{positions, triangles};
     expect_agreement(mesh, random_function(random, mesh, 0));
   }

@@ -1,3 +1,4 @@
+#include <sinew/core/index.h>
 #include <sinew/fitting/resolution_levels.h>
 
 #include <algorithm>
@@ -37,7 +38,7 @@ LimbGraph random_tree(std::mt19937& random, int count) {
   for (int n = 1; n < count; ++n) {
     const int parent = std::uniform_int_distribution<int>(std::max(0, n - 6), n - 1)(random);
     const Vec3d step = Vec3d(normal(random), normal(random), normal(random)).normalized() * length(random);
-    nodes.push_back({parent, nodes[static_cast<std::size_t>(parent)].position + step});
+    nodes.push_back({parent, nodes[to_size(parent)].position + step});
   }
   return make_tree(nodes);
 }

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/models/models.h>
 
 #include "tests/support/sanitized.h"
@@ -28,11 +29,11 @@ constexpr double kDegree = std::numbers::pi / 180;
 const RigBone& bone_of(const ControlRig& rig, std::string_view name) {
   const int found = rig.find(name);
   if (found < 0) throw Error("no bone " + std::string(name));
-  return rig.bones[static_cast<std::size_t>(found)];
+  return rig.bones[to_size(found)];
 }
 
 const RigBone& parent_of(const ControlRig& rig, const RigBone& bone) {
-  return rig.bones[static_cast<std::size_t>(bone.parent)];
+  return rig.bones[to_size(bone.parent)];
 }
 
 Vec3d way(const RigBone& bone) {
@@ -142,7 +143,7 @@ TEST_P(Templates, HaveTheJointsOfTheirCharacter) {
   std::map<std::string, std::string> ours, theirs;
   for (std::size_t b = 0; b < rig.bones.size(); ++b)
     if (rig.bones[b].deforms)
-      ours[rig.bones[b].name] = parents[b] < 0 ? "" : rig.bones[static_cast<std::size_t>(parents[b])].name;
+      ours[rig.bones[b].name] = parents[b] < 0 ? "" : rig.bones[to_size(parents[b])].name;
   for (const RigJoint& joint : character.joints())
     theirs[joint.name] = joint.parent < 0 ? "" : character[joint.parent].name;
   EXPECT_EQ(ours, theirs);

@@ -1,3 +1,4 @@
+#include <sinew/core/index.h>
 #include <sinew/geometry/fast_winding.h>
 
 #include <cmath>
@@ -113,7 +114,7 @@ TEST(TriangleTree, EveryTriangleStandsInItsNodesBoxes) {
                  [&](std::uint32_t t) { ++seen[t]; });
   std::size_t visited = 0;
   for (std::size_t t = 0; t < seen.size(); ++t) {
-    visited += static_cast<std::size_t>(seen[t]);
+    visited += to_size(seen[t]);
     for (const std::uint32_t v : torus.triangles[t])
       EXPECT_TRUE(seen[t] == 1 || !corner.contains(torus.positions[v])) << t;
   }

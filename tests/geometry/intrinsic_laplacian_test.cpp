@@ -1,3 +1,4 @@
+#include <sinew/core/index.h>
 #include <sinew/geometry/intrinsic_laplacian.h>
 
 #include <algorithm>
@@ -82,7 +83,7 @@ double distance(const Sparse& a, const Sparse& b) {
 
 void expect_same_bits(const IntrinsicLaplacian& a, const IntrinsicLaplacian& b) {
   ASSERT_EQ(a.laplacian.nonZeros(), b.laplacian.nonZeros());
-  const auto entries = static_cast<std::size_t>(a.laplacian.nonZeros());
+  const auto entries = to_size(a.laplacian.nonZeros());
   EXPECT_EQ(std::memcmp(a.laplacian.valuePtr(), b.laplacian.valuePtr(), entries * sizeof(double)), 0);
   EXPECT_EQ(std::memcmp(a.laplacian.innerIndexPtr(), b.laplacian.innerIndexPtr(), entries * sizeof(int)), 0);
   EXPECT_EQ(a.mass, b.mass);
@@ -296,11 +297,11 @@ TEST(IntrinsicLaplacian, PagesOfABookAreGluedToTheirNeighbours) {
     std::vector<Vec3f> positions = {{0, 0, -2}, {0, 0, 3}};
     std::vector<Triangle> triangles;
     // Page p stands in the direction order[p]: neither vertices nor triangles are sorted round the edge.
-    std::vector<int> order(static_cast<std::size_t>(pages));
-    for (int p = 0; p < pages; ++p) order[static_cast<std::size_t>(p)] = p * 3 % pages;
+    std::vector<int> order(to_size(pages));
+    for (int p = 0; p < pages; ++p) order[to_size(p)] = p * 3 % pages;
     if (pages == 3) order = {0, 2, 1};
     for (int p = 0; p < pages; ++p) {
-      const double turn = 0.3 + 2 * std::numbers::pi * order[static_cast<std::size_t>(p)] / pages;
+      const double turn = 0.3 + 2 * std::numbers::pi * order[to_size(p)] / pages;
       positions.emplace_back(static_cast<float>(std::cos(turn)), static_cast<float>(std::sin(turn)), 0.0f);
       const auto apex = static_cast<std::uint32_t>(p + 2);
       triangles.push_back(p % 3 == 1 ? Triangle{0, apex, 1} : Triangle{apex, 0, 1});
@@ -316,7 +317,7 @@ TEST(IntrinsicLaplacian, PagesOfABookAreGluedToTheirNeighbours) {
       EXPECT_NEAR(result.laplacian.coeff(0, p + 2), -0.5 * std::tan(angle0), 1e-6);
       EXPECT_NEAR(result.laplacian.coeff(1, p + 2), -0.5 * std::tan(angle1), 1e-6);
       for (int q = 0; q < p; ++q) {
-        const int apart = std::abs(order[static_cast<std::size_t>(p)] - order[static_cast<std::size_t>(q)]);
+        const int apart = std::abs(order[to_size(p)] - order[to_size(q)]);
         const bool neighbours = apart == 1 || apart == pages - 1;
         EXPECT_NEAR(result.laplacian.coeff(p + 2, q + 2), neighbours ? -between : 0, 1e-6);
       }

@@ -10,6 +10,7 @@
 #include <rapidcheck.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 
 #include "tests/support/meshes.h"
 
@@ -247,7 +248,7 @@ TEST(MakeMesh, StarShapedPolygonsAreTiled) {
       const Vec3d a = positions[i].cast<double>(), b = positions[(i + 1) % n].cast<double>();
       area += 0.5 * a.cross(b).z();
     }
-    RC_ASSERT(mesh.triangles.size() == static_cast<std::size_t>(n - 2));
+    RC_ASSERT(mesh.triangles.size() == to_size(n - 2));
     for (std::size_t t = 0; t < mesh.triangles.size(); ++t) {
       RC_ASSERT(area_of(mesh, t) > -1e-9 * area);
       sum += area_of(mesh, t);

@@ -1,3 +1,4 @@
+#include <sinew/core/index.h>
 #include <sinew/implicit/covered_points.h>
 
 #include <limits>
@@ -29,7 +30,7 @@ PosedField posed(const FieldGrid& grid) {
   field.usable = true;
   for (int row = 0; row < 3; ++row)
     for (int column = 0; column < 4; ++column)
-      field.grid_from_world[static_cast<std::size_t>(4 * row + column)] =
+      field.grid_from_world[to_size(4 * row + column)] =
           static_cast<float>(grid.grid_from_rest()(row, column));
   return field;
 }

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 
 #include "tests/reference/implicit_fields.h"
 
@@ -29,8 +30,8 @@ FieldGrid random_grid(const std::array<int, 3>& nodes, unsigned seed) {
 Vec3f somewhere(const FieldGrid& grid, std::mt19937& random) {
   Vec3f at;
   for (int axis = 0; axis < 3; ++axis)
-    at[axis] = std::uniform_real_distribution<float>(
-        0, static_cast<float>(grid.size()[static_cast<std::size_t>(axis)] - 1))(random);
+    at[axis] =
+        std::uniform_real_distribution<float>(0, static_cast<float>(grid.size()[to_size(axis)] - 1))(random);
   return at;
 }
 
@@ -97,7 +98,7 @@ TEST(FieldGrid, ValueAndGradientAreContinuousAcrossCells) {
   for (int i = 0; i < 500; ++i)
     for (int axis = 0; axis < 3; ++axis) {
       Vec3f at = somewhere(grid, random);
-      const int wall = 1 + i % (grid.size()[static_cast<std::size_t>(axis)] - 2);
+      const int wall = 1 + i % (grid.size()[to_size(axis)] - 2);
       at[axis] = static_cast<float>(wall);
       Vec3f before = at;
       before[axis] = std::nextafter(at[axis], 0.0f);

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 
 namespace sinew {
 namespace {
@@ -152,7 +153,7 @@ TEST(OperatorCache, KeysTellTablesApart) {
   profile.points.insert(profile.points.begin() + 1, profile.points[1]);
   add(table_spec(profile));
   add(table_spec(contact_profile()));  // as a profile of one's own
-  EXPECT_EQ(keys.size(), static_cast<std::size_t>(count));
+  EXPECT_EQ(keys.size(), to_size(count));
   EXPECT_EQ(content_key(table_spec(kDrawn)), content_key(table_spec(OperatorProfile(kDrawn))));
   for (const std::string& key : keys)
     EXPECT_EQ(key.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-"), std::string::npos) << key;

@@ -1,3 +1,4 @@
+#include <sinew/core/index.h>
 #include <sinew/measure/curvature.h>
 
 #include <cmath>
@@ -29,7 +30,7 @@ TEST(MeanCurvature, OfASheetIsNone) {
   const Mesh sheet = test::make_grid(10, 7, 2, 1);
   const std::vector<double> curvature = mean_curvature(sheet.view());
   for (int j = 1; j < 7; ++j)
-    for (int i = 1; i < 10; ++i) EXPECT_LT(curvature[static_cast<std::size_t>(11 * j + i)], 1e-4);
+    for (int i = 1; i < 10; ++i) EXPECT_LT(curvature[to_size(11 * j + i)], 1e-4);
 }
 
 TEST(CurvatureMeter, ScalingChangesItByTheFactorItDividesBy) {

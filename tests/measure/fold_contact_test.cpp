@@ -1,3 +1,4 @@
+#include <sinew/core/index.h>
 #include <sinew/measure/fold_contact.h>
 
 #include <cmath>
@@ -47,7 +48,7 @@ class Strip {
     std::vector<int> columns;
     for (int i = 0; i <= kColumns; ++i) {
       int count = 0;
-      for (int j = 0; j <= kRows; ++j) count += found[static_cast<std::size_t>(j * (kColumns + 1) + i)];
+      for (int j = 0; j <= kRows; ++j) count += found[to_size(j * (kColumns + 1) + i)];
       EXPECT_TRUE(count == 0 || count == kRows + 1) << "column " << i << ": " << count;
       if (count > 0) columns.push_back(i);
     }

@@ -6,6 +6,7 @@
 #include <tbb/global_control.h>
 
 #include <sinew/character/performer.h>
+#include <sinew/core/index.h>
 #include <sinew/geometry/vertex_normals.h>
 #include <sinew/geometry/winding.h>
 #include <sinew/measure/quantities.h>
@@ -73,7 +74,7 @@ TEST(PerformanceRuler, BentTubeFoldsIntoItself) {
   const auto actor = character(tube, "lbs");
   const PerformanceMeasurements measured =
       measure_performance(actor, options_for(tube, clip_named(tube, "bend"), first, 150));
-  ASSERT_EQ(measured.frames.size(), static_cast<std::size_t>(151 - first));
+  ASSERT_EQ(measured.frames.size(), to_size(151 - first));
   expect_finite(measured);
   const SurfaceMeasurements& last = measured.frames.back().surface;
   EXPECT_GT(last.new_intersecting_pairs, 10u);
@@ -240,7 +241,7 @@ TEST(PerformanceRuler, WeightsOfTheBuiltInTubeLeaveNoRing) {
   MeasureOptions options = options_for(tube, clip_named(tube, "bend"), 0, 0);
   options.set_pose = [rest = rest_pose(tube), &tube](int, Pose& pose) {
     pose = rest;
-    Quatf& joint = pose.joints[static_cast<std::size_t>(tube.skeleton.find("upper"))].rotation;
+    Quatf& joint = pose.joints[to_size(tube.skeleton.find("upper"))].rotation;
     joint = joint * Quatf(Eigen::AngleAxisf(1.05f, Vec3f::UnitZ()));
   };
   // 2.5 % with a kink where the weights end.
@@ -313,7 +314,7 @@ TEST(Quantities, SummaryNamesTheWorstFrame) {
   for (int i = 0; i < 4; ++i) {
     FrameMeasurements frame;
     frame.frame = 10 + i;
-    frame.surface.new_intersecting_pairs = static_cast<std::size_t>(i == 2 ? 9 : 1);
+    frame.surface.new_intersecting_pairs = to_size(i == 2 ? 9 : 1);
     frame.surface.volume_ratio = i == 1 ? 0.7 : 1.1;
     frame.surface.edge_stretch.smallest = i == 3 ? -0.5 : -0.1;
     frame.surface.new_overlap_volume = i == 0 ? 0.25 : 0;
@@ -321,7 +322,7 @@ TEST(Quantities, SummaryNamesTheWorstFrame) {
     frame.surface.depth.mean = 0.001 * i;
     if (i >= 2) frame.flicker = Flicker{0.01 * i, 0.1};
     frame.surface.flipped_triangles = 7;
-    frame.surface.flipped_outside_contact = static_cast<std::size_t>(i);
+    frame.surface.flipped_outside_contact = to_size(i);
     if (i >= 1) frame.surface.joint_volumes = {{4, 0.9}, {2, i == 2 ? 0.6 : 0.8}, {3, 1.3}};
     if (i >= 1) frame.surface.curvature_change = 0.01 * i, frame.surface.curvature_mean_change = -0.02 * i;
     measured.frames.push_back(frame);

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/geometry/closed_surface.h>
 #include <sinew/geometry/intersections.h>
 #include <sinew/geometry/volume.h>
@@ -141,9 +142,9 @@ Mesh gridded_box(const Vec3f& low, const Vec3f& high, int n) {
         for (int j = 0; j < n; ++j) {
           const auto corner = [&](int di, int dj) {
             std::array<int, 3> at{};
-            at[static_cast<std::size_t>(axis)] = side;
-            at[static_cast<std::size_t>((axis + 1) % 3)] = i + di;
-            at[static_cast<std::size_t>((axis + 2) % 3)] = j + dj;
+            at[to_size(axis)] = side;
+            at[to_size((axis + 1) % 3)] = i + di;
+            at[to_size((axis + 2) % 3)] = j + dj;
             return vertex(at);
           };
           std::array<std::uint32_t, 4> quad{corner(0, 0), corner(1, 0), corner(1, 1), corner(0, 1)};

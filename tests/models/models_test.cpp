@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/geometry/topology.h>
 #include <sinew/geometry/volume.h>
 #include <sinew/models/mannequin_clips.h>
@@ -123,8 +124,8 @@ void expect_degree_per_frame(const BuiltModel& model, const char* clip_name, con
   Pose pose = rest_pose(model.scene);
   for (int frame = 0; frame <= last; frame += 10) {
     sample_clip(clip, frame / 30.0, pose);
-    const Angles angles = model.rig.angles_of(
-        joint, pose.joints[static_cast<std::size_t>(joint)].rotation.cast<double>().normalized());
+    const Angles angles =
+        model.rig.angles_of(joint, pose.joints[to_size(joint)].rotation.cast<double>().normalized());
     EXPECT_NEAR(twist ? angles.twist : angles.flex, first + frame, 0.01) << clip_name << " " << frame;
   }
 }
@@ -162,8 +163,7 @@ TEST(Models, HandIsSound) {
   forward_kinematics(model.scene.skeleton, pose.joints, world);
   for (int finger = 1; finger < 5; ++finger) {
     const RigJoint& tip = model.rig[model.rig.at(finger_joint(finger, 3, ""))];
-    const Vec3d at =
-        world[static_cast<std::size_t>(model.rig.at(finger_joint(finger, 3, "")))] * (tip.tail - tip.head);
+    const Vec3d at = world[to_size(model.rig.at(finger_joint(finger, 3, "")))] * (tip.tail - tip.head);
     EXPECT_LT(at.y(), 0.11) << finger;
     EXPECT_GT(at.z(), 0) << finger;
   }
@@ -191,7 +191,7 @@ FootContact contact(const BuiltModel& model, const std::vector<Affine3d>& world,
   const Vec3d ankle = model.rig[foot].head, toes = model.rig[model.rig.at("toes" + suffix)].head;
   const Vec3d heel_rest(ankle.x(), 0, ankle.z() - 0.55 * (toes.z() - ankle.z())),
       ball_rest(toes.x(), 0, toes.z());
-  const Affine3d& frame = world[static_cast<std::size_t>(foot)];
+  const Affine3d& frame = world[to_size(foot)];
   const Vec3d heel = frame * (heel_rest - ankle), ball = frame * (ball_rest - ankle);
   const double lowest = std::min(heel.y(), ball.y());
   return {lowest < 0.004, lowest, {heel, ball}};
@@ -239,9 +239,8 @@ TEST(Models, MannequinIsSound) {
   sample_clip(clip_of(model, "bend"), 5, bent);
   for (const char* hinge : {"index_1.L", "index_2.R", "little_3.L", "thumb_3.R", "toes.L", "jaw"}) {
     const int joint = model.rig.at(hinge);
-    EXPECT_NEAR(
-        model.rig.angles_of(joint, bent.joints[static_cast<std::size_t>(joint)].rotation.cast<double>()).flex,
-        model.rig[joint].limits.flex.most, 0.05)
+    EXPECT_NEAR(model.rig.angles_of(joint, bent.joints[to_size(joint)].rotation.cast<double>()).flex,
+                model.rig[joint].limits.flex.most, 0.05)
         << hinge;
   }
 
@@ -289,7 +288,7 @@ TEST(Models, MannequinIsSound) {
   std::vector<Affine3d> world(model.scene.skeleton.size());
   forward_kinematics(model.scene.skeleton, pose.joints, world);
   const auto place = [&](std::string_view joint) {
-    return Vec3d(world[static_cast<std::size_t>(model.rig.at(joint))].translation());
+    return Vec3d(world[to_size(model.rig.at(joint))].translation());
   };
   EXPECT_LT(place("hips").y(), 0.5);
   EXPECT_LT((place("foot.L") - model.rig[model.rig.at("foot.L")].head).norm(), 0.09);  // heels lift
@@ -362,7 +361,7 @@ TEST(Models, InsectIsSound) {
     for (std::size_t t = 0; t < 2; ++t) {
       int down = 0;
       for (std::size_t k = 0; k < 3; ++k) {
-        const auto joint = static_cast<std::size_t>(model.rig.at(tripods[t][k]));
+        const auto joint = to_size(model.rig.at(tripods[t][k]));
         const RigJoint& bone = model.rig.joints()[joint];
         const Vec3d tip = world[joint] * (bone.tail - bone.head);
         EXPECT_GT(tip.y(), bone.tail.y() - 0.0005) << tripods[t][k] << " in the ground at " << frame;

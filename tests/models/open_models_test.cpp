@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/geometry/topology.h>
 
 #include "tests/support/solids.h"
@@ -46,8 +47,7 @@ std::vector<Vec3d> skinned(const Scene& scene, double time) {
       const std::uint32_t joint = mesh.weights.row_joints(v)[k];
       const Affine3d bind(skin.joint_from_mesh[joint].cast<double>());
       sum += static_cast<double>(mesh.weights.row_values(v)[k]) *
-             (world[static_cast<std::size_t>(skin.joints[joint])] * bind *
-              mesh.surface.positions[v].cast<double>());
+             (world[to_size(skin.joints[joint])] * bind * mesh.surface.positions[v].cast<double>());
     }
     posed.push_back(sum);
   }
@@ -172,10 +172,10 @@ TEST(OpenModels, ForeheadFollowsTheBrowBelowAndTheScalpAbove) {
   const Scene& scene = forehead();
   const int scalp = scene.skeleton.find("scalp"), brow = scene.skeleton.find("brow");
   ASSERT_EQ(scene.skeleton.size(), 2u);
-  EXPECT_EQ(scene.skeleton.joints[static_cast<std::size_t>(brow)].parent, scalp);
+  EXPECT_EQ(scene.skeleton.joints[to_size(brow)].parent, scalp);
   const std::vector<Affine3d> rest = world_at(scene, 0);
-  EXPECT_GT(rest[static_cast<std::size_t>(scalp)].translation().y(), 0.02);
-  EXPECT_LT(rest[static_cast<std::size_t>(brow)].translation().y(), -0.02);
+  EXPECT_GT(rest[to_size(scalp)].translation().y(), 0.02);
+  EXPECT_LT(rest[to_size(brow)].translation().y(), -0.02);
   for (std::size_t v = 0; v < 33 * 21; ++v) {
     const std::size_t row = v / 33;
     const float follows = weight_of(scene.meshes[0], v, brow);
@@ -258,8 +258,8 @@ TEST(OpenModels, TrousersAreLooseRoundTheLegsAndFaceOutwards) {
   const std::vector<Affine3d> rest = world_at(scene, 0);
   int near_thigh = 0, near_knee = 0;
   for (const char* side : {".L", ".R"}) {
-    const std::size_t thigh = static_cast<std::size_t>(scene.skeleton.find("thigh" + std::string(side))),
-                      shin = static_cast<std::size_t>(scene.skeleton.find("shin" + std::string(side)));
+    const std::size_t thigh = to_size(scene.skeleton.find("thigh" + std::string(side))),
+                      shin = to_size(scene.skeleton.find("shin" + std::string(side)));
     const Vec3f hip = rest[thigh].translation().cast<float>(), knee = rest[shin].translation().cast<float>();
     EXPECT_EQ(hip.x() > 0, side == std::string(".L"));  // left is +x
     // Radius round the line through hip and knee at a height.
@@ -294,7 +294,7 @@ TEST(OpenModels, TrousersSitDown) {
   ASSERT_EQ(scene.skeleton.size(), 5u);
   const std::vector<Affine3d> rest = world_at(scene, 0), deepest = world_at(scene, 1);
   const auto at = [&](const std::vector<Affine3d>& world, const std::string& joint) -> const Affine3d& {
-    return world[static_cast<std::size_t>(scene.skeleton.find(joint))];
+    return world[to_size(scene.skeleton.find(joint))];
   };
   EXPECT_EQ(scene.skeleton.find("hips"), 0);
   EXPECT_TRUE(at(deepest, "hips").isApprox(at(rest, "hips"), 1e-6));

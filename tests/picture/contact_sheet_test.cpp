@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 
 namespace sinew {
 namespace {
@@ -74,7 +75,7 @@ TEST(ContactSheet, SizesAreKnownBeforehand) {
         options.columns = columns;
         options.title = title;
         const Image sheet = contact_sheet(tiles(count), options);
-        const PixelSize size = contact_sheet_size(tile, static_cast<std::size_t>(count), options);
+        const PixelSize size = contact_sheet_size(tile, to_size(count), options);
         EXPECT_EQ(size.width, sheet.width) << columns << title << count;
         EXPECT_EQ(size.height, sheet.height) << columns << title << count;
       }

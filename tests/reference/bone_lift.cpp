@@ -7,6 +7,8 @@
 #include <Eigen/LU>
 #include <Eigen/SVD>
 
+#include <sinew/core/index.h>
+
 #include "tests/reference/implicit_fields.h"
 
 namespace sinew::reference {
@@ -160,8 +162,7 @@ class Lifting {
       const FieldGrid& grid = task_.fields.fields[f].grid;
       const Vec3d in_grid = grid.grid_from_rest() * at;
       for (int axis = 0; axis < 3; ++axis)
-        if (!(in_grid[axis] >= 0) || !(in_grid[axis] < grid.size()[static_cast<std::size_t>(axis)] - 1))
-          return {};
+        if (!(in_grid[axis] >= 0) || !(in_grid[axis] < grid.size()[to_size(axis)] - 1)) return {};
       const Eigen::Vector4d value = trilinear(grid, in_grid);
       result = {value[0], grid.grid_from_rest().linear().transpose() * value.tail<3>()};
     }
@@ -197,7 +198,7 @@ class Lifting {
   Vec3d hinge_of(std::size_t g) const {
     if (chains_.extremity_of[g] < 0) return Vec3d::Zero();
     const std::uint32_t finger = chains_.groups[g][0];
-    const auto above = static_cast<std::size_t>(chains_.parent[finger]);
+    const auto above = to_size(chains_.parent[finger]);
     const Eigen::AngleAxisd bend(Mat3d(nearest_rotation(pose_of(finger).linear()) *
                                        nearest_rotation(pose_of(above).linear()).transpose()));
     return std::sqrt(smooth_step(kStraight, kBent, bend.angle())) * bend.axis();
@@ -363,8 +364,7 @@ class Lifting {
   }
 
   Mat3d turn_above(std::size_t f) const {
-    return chains_.parent[f] < 0 ? Mat3d(Mat3d::Identity())
-                                 : turns_[static_cast<std::size_t>(chains_.parent[f])];
+    return chains_.parent[f] < 0 ? Mat3d(Mat3d::Identity()) : turns_[to_size(chains_.parent[f])];
   }
 
   /// Where the bone above carries it, and from there the shortest turn to where it has risen to. With several
@@ -428,7 +428,7 @@ class Lifting {
     if (task_.own[v] < 0) return from;
     Vec3d to = from;
     for (std::size_t k = 0; k < task_.weights.row_size(v); ++k) {
-      auto field = static_cast<std::size_t>(task_.own[v]);
+      auto field = to_size(task_.own[v]);
       for (std::size_t f = 0; f < lifts_.size(); ++f)
         if (task_.fields.transform[f] == task_.weights.row_joints(v)[k]) field = f;
       to += static_cast<double>(task_.weights.row_values(v)[k]) * (lifts_[field] * from - from);

@@ -5,6 +5,8 @@
 #include <map>
 #include <vector>
 
+#include <sinew/core/index.h>
+
 namespace sinew::reference {
 
 namespace {
@@ -54,8 +56,8 @@ struct Share {
 
 void bulge_free(std::span<const Vec3f> rest, const SkinWeights& weights, std::span<const BulgeFreeBone> bones,
                 std::span<const Affine3d> posed_from_rest, double strength, std::span<Vec3f> posed) {
-  const auto bone = [&](int j) { return bones[static_cast<std::size_t>(j)]; };
-  const auto transform = [&](int j) { return posed_from_rest[static_cast<std::size_t>(j)]; };
+  const auto bone = [&](int j) { return bones[to_size(j)]; };
+  const auto transform = [&](int j) { return posed_from_rest[to_size(j)]; };
   double longest = 0;
   for (const BulgeFreeBone& b : bones) longest = std::max(longest, (b.tail - b.head).norm());
 

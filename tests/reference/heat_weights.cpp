@@ -5,6 +5,8 @@
 
 #include <Eigen/Dense>
 
+#include <sinew/core/index.h>
+
 namespace sinew::reference {
 
 Eigen::MatrixXd heat_weights(const MeshView& surface, std::span<const Bone> bones, double equal) {
@@ -26,10 +28,10 @@ Eigen::MatrixXd heat_weights(const MeshView& surface, std::span<const Bone> bone
   const auto bone_count = static_cast<Eigen::Index>(bones.size());
   Eigen::MatrixXd right = Eigen::MatrixXd::Zero(count, bone_count);
   for (Eigen::Index v = 0; v < count; ++v) {
-    const Vec3d p = surface.positions[static_cast<std::size_t>(v)].cast<double>();
+    const Vec3d p = surface.positions[to_size(v)].cast<double>();
     Eigen::VectorXd distance(bone_count);
     for (Eigen::Index b = 0; b < bone_count; ++b) {
-      const Bone& bone = bones[static_cast<std::size_t>(b)];
+      const Bone& bone = bones[to_size(b)];
       const Vec3d along = bone.tail - bone.head;
       const double t = std::clamp((p - bone.head).dot(along) / along.squaredNorm(), 0.0, 1.0);
       distance[b] = (bone.head + t * along - p).norm();

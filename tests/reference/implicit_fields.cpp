@@ -5,6 +5,8 @@
 
 #include <Eigen/LU>
 
+#include <sinew/core/index.h>
+
 namespace sinew::reference {
 
 namespace {
@@ -41,11 +43,11 @@ HermiteRbf::HermiteRbf(std::span<const HermitePoint> points) {
   Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic> matrix(4 * m, 4 * m);
   Eigen::Matrix<long double, Eigen::Dynamic, 1> right(4 * m);
   for (Eigen::Index k = 0; k < m; ++k) {
-    const HermitePoint& point = points[static_cast<std::size_t>(k)];
+    const HermitePoint& point = points[to_size(k)];
     right[4 * k] = 0;
     right.segment<3>(4 * k + 1) = point.normal.cast<long double>();
     for (Eigen::Index l = 0; l < m; ++l) {
-      const Wide3 x = (point.position - points[static_cast<std::size_t>(l)].position).cast<long double>();
+      const Wide3 x = (point.position - points[to_size(l)].position).cast<long double>();
       matrix(4 * k, 4 * l) = std::pow(x.norm(), 3.0L);
       matrix.block<1, 3>(4 * k, 4 * l + 1) = gradient_of_phi(x).transpose();
       matrix.block<3, 1>(4 * k + 1, 4 * l) = gradient_of_phi(x);
@@ -81,7 +83,7 @@ Eigen::Vector4d trilinear(const FieldGrid& grid, const Vec3d& at) {
     std::array<int, 3> node{};
     for (int axis = 0; axis < 3; ++axis) {
       const bool upper = (corner >> axis & 1) != 0;
-      node[static_cast<std::size_t>(axis)] = static_cast<int>(below[axis]) + (upper ? 1 : 0);
+      node[to_size(axis)] = static_cast<int>(below[axis]) + (upper ? 1 : 0);
       weight *= upper ? share[axis] : 1 - share[axis];
     }
     if (weight == 0) continue;  // such nodes may lie outside

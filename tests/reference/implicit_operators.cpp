@@ -5,6 +5,8 @@
 
 #include <Eigen/Cholesky>
 
+#include <sinew/core/index.h>
+
 namespace sinew::reference {
 
 namespace {
@@ -16,7 +18,7 @@ long double kappa(long double x) {
 }
 
 double basis(int i, int degree, const std::vector<double>& knots, double t) {
-  const auto knot = [&](int k) { return knots[static_cast<std::size_t>(k)]; };
+  const auto knot = [&](int k) { return knots[to_size(k)]; };
   if (degree == 0) {
     const bool last = t == 1 && knot(i + 1) == 1 && knot(i) < 1;
     return (knot(i) <= t && t < knot(i + 1)) || last ? 1 : 0;
@@ -86,11 +88,11 @@ Blend gradient_blend(double f1, double f2, double theta) {
 
 Eigen::Vector2d spline_point(const std::vector<Eigen::Vector2d>& points, double t) {
   const int count = static_cast<int>(points.size()), degree = std::min(3, count - 1);
-  std::vector<double> knots(static_cast<std::size_t>(degree) + 1, 0.0);
+  std::vector<double> knots(to_size(degree) + 1, 0.0);
   for (int i = 1; i < count - degree; ++i) knots.push_back(i / static_cast<double>(count - degree));
-  knots.insert(knots.end(), static_cast<std::size_t>(degree) + 1, 1.0);
+  knots.insert(knots.end(), to_size(degree) + 1, 1.0);
   Eigen::Vector2d sum(0, 0);
-  for (int i = 0; i < count; ++i) sum += basis(i, degree, knots, t) * points[static_cast<std::size_t>(i)];
+  for (int i = 0; i < count; ++i) sum += basis(i, degree, knots, t) * points[to_size(i)];
   return sum;
 }
 

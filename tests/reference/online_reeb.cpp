@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include <sinew/core/index.h>
+
 namespace sinew::reference {
 
 namespace {
@@ -113,9 +115,9 @@ OnlineReeb online_reeb(const MeshView& mesh, std::span<const double> values) {
   std::set<int> nodes;
   for (const auto& [low, high] : graph.arcs()) {
     nodes.insert({low, high});
-    result.arcs.push_back({order[static_cast<std::size_t>(low)], order[static_cast<std::size_t>(high)]});
+    result.arcs.push_back({order[to_size(low)], order[to_size(high)]});
   }
-  for (const int r : nodes) result.nodes.push_back(order[static_cast<std::size_t>(r)]);
+  for (const int r : nodes) result.nodes.push_back(order[to_size(r)]);
   std::sort(result.arcs.begin(), result.arcs.end());
   return result;
 }

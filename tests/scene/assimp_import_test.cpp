@@ -6,6 +6,7 @@
 
 #include <sinew/core/error.h>
 #include <sinew/core/file.h>
+#include <sinew/core/index.h>
 #include <tests/support/collada_file.h>
 #include <tests/support/fbx_file.h>
 #include <tests/support/rigged_tube.h>
@@ -43,8 +44,8 @@ void expect_tube(const Scene& scene, const RiggedTube& tube) {
   const int lower = scene.skeleton.find("Lower"), upper = scene.skeleton.find("Upper");
   ASSERT_GE(lower, 0);
   ASSERT_GE(upper, 0);
-  EXPECT_EQ(scene.skeleton.joints[static_cast<std::size_t>(upper)].parent, lower);
-  EXPECT_TRUE(scene.skeleton.joints[static_cast<std::size_t>(upper)].deforms);
+  EXPECT_EQ(scene.skeleton.joints[to_size(upper)].parent, lower);
+  EXPECT_TRUE(scene.skeleton.joints[to_size(upper)].deforms);
   EXPECT_EQ(scene.skeleton.find("RootNode"), -1);
   for (std::size_t v = 0; v < original.size(); ++v) {
     EXPECT_LT((mesh.surface.positions[v] - tube.mesh.positions[original[v]]).norm(), 1e-5f) << v;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <sinew/core/index.h>
 #include <sinew/scene/gltf.h>
 #include <tests/support/assets.h>
 
@@ -23,10 +24,8 @@ double largest_bind_error(const Scene& scene) {
   forward_kinematics(scene.skeleton, pose.joints, world);
   double largest = 0;
   for (std::size_t j = 0; j < skin.joints.size(); ++j) {
-    const Mat4d product =
-        world[static_cast<std::size_t>(skin.joints[j])].matrix() * skin.joint_from_mesh[j].cast<double>();
-    const Mat4d first =
-        world[static_cast<std::size_t>(skin.joints[0])].matrix() * skin.joint_from_mesh[0].cast<double>();
+    const Mat4d product = world[to_size(skin.joints[j])].matrix() * skin.joint_from_mesh[j].cast<double>();
+    const Mat4d first = world[to_size(skin.joints[0])].matrix() * skin.joint_from_mesh[0].cast<double>();
     largest = std::max(largest, (product - first).cwiseAbs().maxCoeff());
   }
   return largest;

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/scene/gltf.h>
 #include <tests/support/gltf_builder.h>
 
@@ -38,7 +39,7 @@ Json& animation(GltfFile& file) {
   return file.json["animations"][0];
 }
 Json& accessor(GltfFile& file, int number) {
-  return file.json["accessors"][static_cast<std::size_t>(number)];
+  return file.json["accessors"][to_size(number)];
 }
 
 const Broken kBroken[] = {

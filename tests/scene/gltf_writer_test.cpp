@@ -6,6 +6,7 @@
 
 #include <sinew/core/error.h>
 #include <sinew/core/file.h>
+#include <sinew/core/index.h>
 #include <sinew/scene/gltf.h>
 #include <sinew/scene/gltf_document.h>
 #include <sinew/version.h>
@@ -136,7 +137,7 @@ TEST(GltfWriter, NewSceneComesBack) {
   EXPECT_EQ(meshes[0]->joint, 3);
   EXPECT_EQ(read.skeleton.joints[3].parent, -1);
   EXPECT_EQ(meshes[1]->joint, 2);
-  EXPECT_EQ(read.skeleton.joints[static_cast<std::size_t>(meshes[2]->joint)].parent, 2);
+  EXPECT_EQ(read.skeleton.joints[to_size(meshes[2]->joint)].parent, 2);
 
   for (std::size_t m = 0; m < 3; ++m) {
     const SceneMesh& wrote = scene.meshes[m];
@@ -194,7 +195,7 @@ TEST(GltfWriter, RootsOfASkinAreJoined) {
     const int found = read.skeleton.find(scene.skeleton.joints[j].name);
     ASSERT_GE(found, 0);
     if (j == 0) continue;  // the new node shares its name
-    EXPECT_TRUE(world[static_cast<std::size_t>(found)].isApprox(expected[j])) << j;
+    EXPECT_TRUE(world[to_size(found)].isApprox(expected[j])) << j;
   }
 }
 

@@ -1,3 +1,4 @@
+#include <sinew/core/index.h>
 #include <sinew/scene/merge_rig.h>
 
 #include <numbers>
@@ -36,8 +37,7 @@ Skin skin_at_rest(const Skeleton& skeleton, std::vector<int> joints,
   const std::vector<Affine3d> world = rest_world(skeleton);
   Skin skin{"skin", std::move(joints), {}};
   for (const int j : skin.joints)
-    skin.joint_from_mesh.push_back(
-        (world[static_cast<std::size_t>(j)].inverse() * scene_from_mesh).matrix().cast<float>());
+    skin.joint_from_mesh.push_back((world[to_size(j)].inverse() * scene_from_mesh).matrix().cast<float>());
   return skin;
 }
 
@@ -241,9 +241,9 @@ TEST(MergeRig, JointsOfTheSameNameBecomeTheRigs) {
   check_scene(merged.scene);
   const Skeleton& skeleton = merged.scene.skeleton;
   ASSERT_EQ(skeleton.size(), 6u);
-  EXPECT_EQ(skeleton.joints[static_cast<std::size_t>(skeleton.find("hat"))].parent, skeleton.find("head"));
-  EXPECT_EQ(skeleton.joints[static_cast<std::size_t>(skeleton.find("tail"))].parent, skeleton.find("hips"));
-  EXPECT_EQ(skeleton.joints[static_cast<std::size_t>(skeleton.find("head"))].rest.translation.y(), 2);
+  EXPECT_EQ(skeleton.joints[to_size(skeleton.find("hat"))].parent, skeleton.find("head"));
+  EXPECT_EQ(skeleton.joints[to_size(skeleton.find("tail"))].parent, skeleton.find("hips"));
+  EXPECT_EQ(skeleton.joints[to_size(skeleton.find("head"))].rest.translation.y(), 2);
   EXPECT_EQ(merged.scene.skins[0].joints, (std::vector<int>{1, 2, 3}));
   // The head rests elsewhere: what "nod" did to it means nothing any more.
   ASSERT_EQ(merged.scene.clips.size(), 1u);
@@ -305,8 +305,7 @@ TEST(MergeRig, DocumentsKeepWhatTheyHave) {
   EXPECT_EQ(read.skins[0].name, "person");
   EXPECT_EQ(read.skins[0].joint_from_mesh, matrices);
   for (std::size_t i = 0; i < 3; ++i)
-    EXPECT_EQ(read.skeleton.joints[static_cast<std::size_t>(read.skins[0].joints[i])].name,
-              person().skeleton.joints[i].name);
+    EXPECT_EQ(read.skeleton.joints[to_size(read.skins[0].joints[i])].name, person().skeleton.joints[i].name);
   EXPECT_EQ(read.clips.size(), 2u);
   // Replaced weights do not stay in the file.
   EXPECT_EQ(is["accessors"].size(), was["accessors"].size() + 2);

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/geometry/topology.h>
 #include <sinew/geometry/weld.h>
 #include <sinew/scene/weld_keys.h>
@@ -624,7 +625,7 @@ TEST(RefineMesh, SameWhicheverCornerTrianglesStartWith) {
 TEST(RefineMesh, SeamThatIsOpenByLessThanTheTolerance) {
   SceneMesh mesh = bumpy_seamed_grid();
   const Levels levels = middle_levels(mesh);
-  const std::size_t left = static_cast<std::size_t>((kSeam + 1) * (kRows + 1));
+  const std::size_t left = to_size((kSeam + 1) * (kRows + 1));
   for (std::size_t v = left; v < mesh.surface.positions.size(); ++v) mesh.surface.positions[v].x() += 1e-4f;
   const auto doubled = [&](float tolerance) {
     const SceneMesh refined = refine_mesh(mesh, levels, tolerance);

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/scene/bvh.h>
 
 namespace sinew {
@@ -33,8 +34,7 @@ Skeleton body(const std::vector<std::string>& names, float size, unsigned turned
     Joint joint;
     joint.name = names[j];
     joint.parent = parents[j];
-    joint.rest = decompose(parents[j] < 0 ? world[j]
-                                          : world[static_cast<std::size_t>(parents[j])].inverse() * world[j]);
+    joint.rest = decompose(parents[j] < 0 ? world[j] : world[to_size(parents[j])].inverse() * world[j]);
     skeleton.joints.push_back(joint);
   }
   return skeleton;
@@ -137,8 +137,7 @@ TEST(Retarget, SpellingsOfTheSameBody) {
       const std::vector<int> partner = match_joints(body(names, 1, 0), body(others, 1, 0));
       for (std::size_t j = 0; j < partner.size(); ++j)
         EXPECT_EQ(partner[j], static_cast<int>(j))
-            << others[j] << " took "
-            << (partner[j] < 0 ? "nothing" : names[static_cast<std::size_t>(partner[j])]);
+            << others[j] << " took " << (partner[j] < 0 ? "nothing" : names[to_size(partner[j])]);
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include <sinew/character/bind_scene.h>
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/scene/gltf.h>
 #include <sinew/scene/gltf_document.h>
 #include <sinew/scene/merge_rig.h>
@@ -93,9 +94,9 @@ TEST_F(RigGltf, BindingNeverWeightsControllers) {
   EXPECT_EQ(*again.control_rig, *rig_scene().control_rig);
   ASSERT_EQ(again.skins.size(), 1u);
   for (const int joint : again.skins[0].joints) {
-    const int bone = again.joint_bones[static_cast<std::size_t>(joint)];
+    const int bone = again.joint_bones[to_size(joint)];
     ASSERT_GE(bone, 0);
-    EXPECT_TRUE(again.control_rig->bones[static_cast<std::size_t>(bone)].deforms);
+    EXPECT_TRUE(again.control_rig->bones[to_size(bone)].deforms);
   }
   EXPECT_EQ(rig_joints(again), again.skins[0].joints);
   // And again, with the file's own rig.
@@ -118,7 +119,7 @@ TEST_F(RigGltf, BonesEndWhereTheRigSays) {
     const float x = mesh.surface.positions[v].x();
     if (std::abs(x + 0.25f) < 0.02f || x < -0.49f || x > -0.01f) continue;
     const int joint = bound.skins[0].joints[mesh.weights.row_joints(v)[0]];
-    const std::string& name = bound.skeleton.joints[static_cast<std::size_t>(joint)].name;
+    const std::string& name = bound.skeleton.joints[to_size(joint)].name;
     EXPECT_EQ(name, x < -0.25f ? "lower" : "upper") << x;
     ++(x < -0.25f ? lower : upper);
   }
@@ -147,13 +148,13 @@ TEST_F(RigGltf, BonesFollowNodesThatMoved) {
   EXPECT_NE(scene.warnings[0].find("3 of 4 bones of its rig stand elsewhere"), std::string::npos)
       << scene.warnings[0];
   const ControlRig& rig = *scene.control_rig;
-  const RigBone& goal = rig.bones[static_cast<std::size_t>(rig.find("goal"))];
+  const RigBone& goal = rig.bones[to_size(rig.find("goal"))];
   EXPECT_LT((goal.head - Vec3d(-1, -1, 0)).norm(), 1e-6) << "at its parent's head";
   EXPECT_NEAR(goal.length(), 0.2, 1e-6);
   std::vector<Affine3d> world(scene.skeleton.size());
   forward_kinematics(scene.skeleton, rest_pose(scene.skeleton).joints, world);
   for (std::size_t j = 0; j < world.size(); ++j) {
-    const RigBone& bone = rig.bones[static_cast<std::size_t>(scene.joint_bones[j])];
+    const RigBone& bone = rig.bones[to_size(scene.joint_bones[j])];
     EXPECT_LT((world[j].linear() - bone_frame(bone.tail - bone.head, bone.roll)).cwiseAbs().maxCoeff(), 1e-3);
   }
 }

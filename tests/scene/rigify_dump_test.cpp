@@ -5,6 +5,7 @@
 
 #include <sinew/core/error.h>
 #include <sinew/core/file.h>
+#include <sinew/core/index.h>
 #include <sinew/scene/merge_rig.h>
 #include <sinew/scene/rig_file.h>
 #include <sinew/scene/rig_json.h>
@@ -230,8 +231,8 @@ TEST(RigifyGenerated, DeformingBonesHangOnEachOther) {
   const auto parent_of = [&](const std::string& bone) {
     const int number = rig.find(bone);
     if (number < 0) return "no bone " + bone;
-    const int parent = parents[static_cast<std::size_t>(number)];
-    return parent < 0 ? std::string() : rig.bones[static_cast<std::size_t>(parent)].name;
+    const int parent = parents[to_size(number)];
+    return parent < 0 ? std::string() : rig.bones[to_size(parent)].name;
   };
   EXPECT_EQ(parent_of("DEF-thigh.L"), "DEF-spine");
   EXPECT_EQ(parent_of("DEF-thigh.R"), "DEF-spine");
@@ -253,7 +254,7 @@ TEST(RigifyGenerated, DeformingBonesHangOnEachOther) {
     }
     EXPECT_EQ(parents[b] < 0, rig.bones[b].name == "DEF-spine") << rig.bones[b].name;
     int steps = 0;
-    for (int up = static_cast<int>(b); up >= 0; up = parents[static_cast<std::size_t>(up)])
+    for (int up = static_cast<int>(b); up >= 0; up = parents[to_size(up)])
       ASSERT_LT(++steps, 50) << "a cycle at " << rig.bones[b].name;
   }
   EXPECT_EQ(constraints, 533u);

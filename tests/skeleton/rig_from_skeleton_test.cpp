@@ -1,3 +1,4 @@
+#include <sinew/core/index.h>
 #include <sinew/skeleton/rig_from_skeleton.h>
 
 #include <numeric>
@@ -36,7 +37,7 @@ ControlRig rig_of(const Skeleton& skeleton, const std::vector<int>& joints) {
 const RigBone& bone(const ControlRig& rig, std::string_view name) {
   const int number = rig.find(name);
   EXPECT_GE(number, 0) << name;
-  return rig.bones[static_cast<std::size_t>(std::max(number, 0))];
+  return rig.bones[to_size(std::max(number, 0))];
 }
 
 TEST(RigFromSkeleton, BonesRunToTheOneChild) {
@@ -137,7 +138,7 @@ TEST(RigFromSkeleton, OfRealCharacters) {
     for (std::size_t b = 0; b < rig.bones.size(); ++b) {
       const RigBone& made = rig.bones[b];
       roots += made.parent < 0;
-      EXPECT_LT((made.head - places[static_cast<std::size_t>(joints[b])].translation()).norm(), 1e-9);
+      EXPECT_LT((made.head - places[to_size(joints[b])].translation()).norm(), 1e-9);
       EXPECT_GT(made.length(), 0) << name << ": " << made.name;
       in_line += made.connected;
     }
@@ -169,7 +170,7 @@ TEST(SkeletonFromRig, StandsWhereTheBonesDo) {
   check_skeleton(skeleton, "rig");
   const std::vector<Affine3d> places = world(skeleton);
   for (std::size_t j = 0; j < skeleton.size(); ++j) {
-    const RigBone& b = rig.bones[static_cast<std::size_t>(bones[j])];
+    const RigBone& b = rig.bones[to_size(bones[j])];
     EXPECT_EQ(skeleton.joints[j].name, b.name);
     EXPECT_EQ(skeleton.joints[j].deforms, b.deforms);
     EXPECT_LT((places[j].translation() - b.head).norm(), 1e-6);

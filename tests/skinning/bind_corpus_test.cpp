@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <tbb/task_arena.h>
 
+#include <sinew/core/index.h>
 #include <sinew/geometry/topology.h>
 #include <sinew/models/models.h>
 #include <sinew/skeleton/flesh_bones.h>
@@ -121,8 +122,7 @@ TEST_P(BindCorpus, BindsWhateverHappenedToTheMesh) {
     std::size_t kept_count = 0, added_count = 0;
     for (std::size_t v = 0; v < mesh.positions.size(); ++v) {
       if (mesh.anchor[v] < 0) continue;
-      const double difference =
-          test::total_variation(weights, v, expected, static_cast<std::size_t>(mesh.anchor[v]));
+      const double difference = test::total_variation(weights, v, expected, to_size(mesh.anchor[v]));
       (mesh.source[v] < 0 ? added : kept) += difference;
       ++(mesh.source[v] < 0 ? added_count : kept_count);
     }
@@ -154,7 +154,7 @@ TEST(BindCorpus, DamagesDoWhatTheySay) {
     for (std::size_t v = 0; v < mesh.positions.size(); ++v) {
       if (mesh.source[v] < 0 || moves) continue;
       EXPECT_EQ(mesh.anchor[v], mesh.source[v]);
-      const Vec3d before = whole.positions[static_cast<std::size_t>(mesh.source[v])].cast<double>();
+      const Vec3d before = whole.positions[to_size(mesh.source[v])].cast<double>();
       const Vec3d expected = mesh.placement * before;
       EXPECT_LT((mesh.positions[v].cast<double>() - expected).norm(), 1e-6 * expected.norm() + 1e-12);
     }
@@ -300,8 +300,7 @@ LimbCheck check_limbs(const Subject& subject, const SkinWeights& weights, const 
         for (const int joint : joints[b])
           if (const float weight = test::weight_of(weights, v, joint); weight > 0)
             result.faults.push_back(fmt::format("vertex {} of {} has {} of {}, {} radii away", v, limbs[a][0],
-                                                weight,
-                                                subject.skeleton.joints[static_cast<std::size_t>(joint)].name,
+                                                weight, subject.skeleton.joints[to_size(joint)].name,
                                                 distances[b][v] / std::max(radii[a], radii[b])));
       }
     }
@@ -381,8 +380,7 @@ TEST(BindLimbs, TheCheckFindsBleeding) {
   const LimbCheck clean = check_limbs(subject, weights, limbs_of("hand"), 3);
   const int from = subject.skeleton.find("index_3"), to = subject.skeleton.find("middle_3");
   const std::vector<int> strongest = strongest_joints(weights);
-  const auto v =
-      static_cast<std::size_t>(std::find(strongest.begin(), strongest.end(), from) - strongest.begin());
+  const auto v = to_size(std::find(strongest.begin(), strongest.end(), from) - strongest.begin());
   weights.joints[weights.starts[v]] = static_cast<std::uint32_t>(to);
   EXPECT_EQ(check_limbs(subject, weights, limbs_of("hand"), 3).faults.size(), clean.faults.size() + 1);
 }

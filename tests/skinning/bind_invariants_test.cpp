@@ -8,6 +8,7 @@
 #include <tbb/task_arena.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/geometry/topology.h>
 #include <sinew/skinning/bind.h>
 
@@ -155,7 +156,7 @@ TEST(BindInvariants, RigidFollowsTheStrongest) {
 TEST(BindInvariants, WeightsPassSmoothlyAlongTheTube) {
   const SkinWeights weights = bind_surface(tube().view(), tube_bones(), everything_kept());
   for (int j = 0; j + 1 <= 30; ++j) {
-    const auto lower = static_cast<std::size_t>(j * 12), upper = lower + 12;
+    const auto lower = to_size(j * 12), upper = lower + 12;
     EXPECT_GE(test::weight_of(weights, lower, 0), test::weight_of(weights, upper, 0) - 1e-4f) << j;
     EXPECT_LE(test::weight_of(weights, lower, 2), test::weight_of(weights, upper, 2) + 1e-4f) << j;
     EXPECT_LT(test::total_variation(weights, lower, weights, upper), 0.4) << j;
@@ -288,7 +289,7 @@ std::vector<Bone> ring_bones() {
   };
   for (int k = 0; k < 3; ++k) bones.push_back({2 + k, -1, on_ring(50 * k - 75), on_ring(50 * k - 25)});
   for (int k = 0; k < 3; ++k) {
-    Bone bone = bones[static_cast<std::size_t>(2 + k)];
+    Bone bone = bones[to_size(2 + k)];
     bone.joint += 3;
     bone.head.x() *= -1;
     bone.tail.x() *= -1;

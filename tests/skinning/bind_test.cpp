@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/geometry/weld.h>
 #include <sinew/scene/scene.h>
 #include <sinew/skeleton/flesh_bones.h>
@@ -195,8 +196,7 @@ TEST(Bind, NearerToAnArtistsWeightsThanBlender) {
   const Skin& skin = scene.skins.at(0);
   std::vector<Affine3d> world(scene.skeleton.size(), Affine3d::Identity());
   for (std::size_t i = 0; i < skin.joints.size(); ++i)
-    world[static_cast<std::size_t>(skin.joints[i])] =
-        Affine3d(skin.joint_from_mesh[i].cast<double>()).inverse();
+    world[to_size(skin.joints[i])] = Affine3d(skin.joint_from_mesh[i].cast<double>()).inverse();
   const Weld weld = weld_vertices(mesh.surface.positions);
   const std::vector<Vec3f> positions = welded_positions(weld, mesh.surface.positions);
   const WeldedTriangles welded = weld_triangles(weld, mesh.surface.triangles);

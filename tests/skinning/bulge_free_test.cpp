@@ -1,3 +1,4 @@
+#include <sinew/core/index.h>
 #include <sinew/skinning/bulge_free.h>
 
 #include <cmath>
@@ -34,9 +35,7 @@ struct Tube {
   std::vector<Vec3f> rest;
   SkinWeights weights;
 
-  static std::size_t at(int ring, int segment) {
-    return static_cast<std::size_t>(ring * kSegments + segment);
-  }
+  static std::size_t at(int ring, int segment) { return to_size(ring * kSegments + segment); }
   /// 1 towards +y, where the fold is.
   static double towards_fold(int segment) { return std::cos(2 * kPi * segment / kSegments); }
 
@@ -244,7 +243,7 @@ struct Muzzle {
   SkinWeights weights;
 
   static std::size_t at(int depth, int row, int column) {
-    return static_cast<std::size_t>((depth * kRows + row) * kColumns + column);
+    return to_size((depth * kRows + row) * kColumns + column);
   }
 
   Muzzle() {
@@ -313,7 +312,7 @@ std::vector<BulgeFreeBone> random_bones(std::uint32_t seed, int count) {
     bone.parent =
         j == 0 || random() % 8 == 0 ? -1 : static_cast<int>(random() % static_cast<std::uint32_t>(j));
     bone.head = Vec3d(unit(random), unit(random), unit(random));
-    if (bone.parent >= 0 && random() % 4 == 0) bone.head = bones[static_cast<std::size_t>(bone.parent)].head;
+    if (bone.parent >= 0 && random() % 4 == 0) bone.head = bones[to_size(bone.parent)].head;
     bone.tail = bone.head + Vec3d(unit(random), unit(random), unit(random));
     if (random() % 8 == 0) bone.tail = bone.head;
     bone.tail_joint = random() % 4 == 0 ? static_cast<int>(random() % static_cast<std::uint32_t>(count)) : j;

@@ -8,6 +8,7 @@
 #include <tbb/task_arena.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 
 #include "tests/reference/curve_skeleton.h"
 
@@ -135,7 +136,7 @@ TEST(CurveSkeleton, ABentTailKeepsItsCrossSection) {
   int checked = 0;
   for (int r = 2 * kRingsPerBone; r + kRingsPerBone < tail.rings; ++r)
     for (int s = 0; s < kAround; ++s) {
-      const auto v = static_cast<std::size_t>(r * kAround + s);
+      const auto v = to_size(r * kAround + s);
       double nearest = 9;
       for (std::size_t i = 0; i < along.size(); ++i)
         nearest = std::min(nearest, (along[i] * curve.rest_points()[i] - positions[v].cast<double>()).norm());

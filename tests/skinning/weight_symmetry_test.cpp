@@ -9,6 +9,7 @@
 #include <tbb/task_arena.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/scene/scene.h>
 #include "tests/support/assets.h"
 #include "tests/support/meshes.h"
@@ -303,12 +304,11 @@ TEST(Symmetrize, ARealCharacter) {
   if (!path) GTEST_SKIP() << test::missing_asset("human.glb");
   const Scene scene = read_scene(*path);
   const SceneMesh& mesh = scene.meshes.at(0);
-  const Skin& skin = scene.skins.at(static_cast<std::size_t>(mesh.skin));
+  const Skin& skin = scene.skins.at(to_size(mesh.skin));
   const std::vector<int> partner = mirror_joints(scene.skeleton);
   BindSymmetry symmetry;
   for (const int joint : skin.joints) {
-    const auto place =
-        std::find(skin.joints.begin(), skin.joints.end(), partner[static_cast<std::size_t>(joint)]);
+    const auto place = std::find(skin.joints.begin(), skin.joints.end(), partner[to_size(joint)]);
     ASSERT_NE(place, skin.joints.end());
     symmetry.partner.push_back(static_cast<int>(place - skin.joints.begin()));
   }

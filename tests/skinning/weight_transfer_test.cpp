@@ -9,6 +9,7 @@
 #include <tbb/task_arena.h>
 
 #include <sinew/core/error.h>
+#include <sinew/core/index.h>
 #include <sinew/scene/scene.h>
 #include <sinew/skinning/row_sampling.h>
 #include "tests/support/assets.h"
@@ -431,7 +432,7 @@ TEST(WeightTransfer, TightClothesOnARealCharacter) {
   if (!path) GTEST_SKIP() << test::missing_asset("human.glb");
   const Scene scene = read_scene(*path);
   const SceneMesh& body = scene.meshes.at(0);
-  const Skin& skin = scene.skins.at(static_cast<std::size_t>(body.skin));
+  const Skin& skin = scene.skins.at(to_size(body.skin));
   const MeshView surface = body.surface.view();
   EXPECT_LT(largest_distance(transfer_weights(surface, body.weights, surface), body.weights), 1e-6);
 
@@ -441,7 +442,7 @@ TEST(WeightTransfer, TightClothesOnARealCharacter) {
   std::vector<Vec3f> positions;
   std::vector<std::size_t> origin;
   for (std::size_t v = 0; v < surface.positions.size(); ++v) {
-    const auto strongest = static_cast<std::size_t>(skin.joints[body.weights.row_joints(v)[0]]);
+    const auto strongest = to_size(skin.joints[body.weights.row_joints(v)[0]]);
     const std::string& name = scene.skeleton.joints[strongest].name;
     if (!name.starts_with("spine") && !name.starts_with("upperarm") && !name.starts_with("lowerarm") &&
         !name.starts_with("clavicle") && name != "pelvis")

@@ -4,6 +4,7 @@
 #include <numbers>
 #include <vector>
 
+#include <sinew/core/index.h>
 #include <sinew/fitting/rig_bones.h>
 
 namespace sinew::test {
@@ -96,8 +97,8 @@ ControlRig finger(double bend, double scale) {
                      scale * (0.5 - 0.1 * k) *
                          Vec3d(std::cos(k * bend * kDegree), -std::sin(k * bend * kDegree), 0));
   for (int k = 0; k < 3; ++k)
-    b.deform("finger" + std::to_string(k), k == 0 ? "" : "finger" + std::to_string(k - 1),
-             joints[static_cast<std::size_t>(k)], joints[static_cast<std::size_t>(k) + 1]);
+    b.deform("finger" + std::to_string(k), k == 0 ? "" : "finger" + std::to_string(k - 1), joints[to_size(k)],
+             joints[to_size(k) + 1]);
   b.control("flexor", "", joints[0], joints[3]);
   b.control("tip", "flexor", joints[3], joints[3] + Vec3d(0.1, 0, 0)).connected = true;
   get(b.rig, "finger0").constraints.push_back(constraint(ConstraintKind::copy_rotation, "flexor"));

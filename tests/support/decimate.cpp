@@ -6,6 +6,8 @@
 #include <queue>
 #include <tuple>
 
+#include <sinew/core/index.h>
+
 namespace sinew::test {
 
 namespace {
@@ -17,13 +19,13 @@ struct Quadric {
   void add_plane(const Vec3d& n, double d, double weight) {
     const double p[4] = {n.x(), n.y(), n.z(), d};
     for (int i = 0, k = 0; i < 4; ++i)
-      for (int j = i; j < 4; ++j) q[static_cast<std::size_t>(k++)] += weight * p[i] * p[j];
+      for (int j = i; j < 4; ++j) q[to_size(k++)] += weight * p[i] * p[j];
   }
   double at(const Vec3f& x) const {
     const double p[4] = {x.x(), x.y(), x.z(), 1};
     double sum = 0;
     for (int i = 0, k = 0; i < 4; ++i)
-      for (int j = i; j < 4; ++j) sum += (i == j ? 1 : 2) * q[static_cast<std::size_t>(k++)] * p[i] * p[j];
+      for (int j = i; j < 4; ++j) sum += (i == j ? 1 : 2) * q[to_size(k++)] * p[i] * p[j];
     return sum;
   }
 };

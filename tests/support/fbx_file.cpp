@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <sinew/core/index.h>
+
 namespace sinew::test {
 
 namespace {
@@ -130,7 +132,7 @@ FbxNode curve(std::int64_t id, const Floats& degrees) {
 }
 
 void write_text(const FbxNode& node, int depth, std::string& out) {
-  const std::string indent(static_cast<std::size_t>(depth), '\t');
+  const std::string indent(to_size(depth), '\t');
   out += fmt::format("{}{}: ", indent, node.name);
   bool first = true;
   for (const FbxNode::Value& value : node.values) {

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include <sinew/core/index.h>
+
 namespace sinew::test {
 
 using Json = nlohmann::ordered_json;
@@ -21,7 +23,7 @@ constexpr int component_type() {
 
 std::size_t type_width(const std::string& type) {
   if (type == "SCALAR") return 1;
-  const std::size_t n = static_cast<std::size_t>(type[3] - '0');
+  const std::size_t n = to_size(type[3] - '0');
   return type[0] == 'M' ? n * n : n;
 }
 
@@ -55,13 +57,13 @@ template <class T>
 int GltfFile::add(const std::vector<T>& values, const char* type, bool normalized) {
   const int view = add_view(std::as_bytes(std::span(values)));
   const int accessor = add_accessor(view, values.size() / type_width(type), type, component_type<T>());
-  if (normalized) json["accessors"][static_cast<std::size_t>(accessor)]["normalized"] = true;
+  if (normalized) json["accessors"][to_size(accessor)]["normalized"] = true;
   return accessor;
 }
 
 template <class T>
 void GltfFile::poke(int accessor, std::size_t place, T value) {
-  const std::size_t view = json["accessors"][static_cast<std::size_t>(accessor)]["bufferView"];
+  const std::size_t view = json["accessors"][to_size(accessor)]["bufferView"];
   const std::size_t offset = json["bufferViews"][view]["byteOffset"];
   std::memcpy(binary.data() + offset + place * sizeof(T), &value, sizeof(T));
 }

@@ -4,6 +4,8 @@
 
 #include <tests/support/meshes.h>
 
+#include <sinew/core/index.h>
+
 namespace sinew::test {
 
 RiggedTube make_rigged_tube(int around, int along) {
@@ -40,17 +42,15 @@ std::vector<Vec3f> pose_mesh(const Scene& scene, std::size_t m, double seconds) 
   for (std::size_t v = 0; v < mesh.surface.positions.size(); ++v) {
     const Vec3d rest = mesh.surface.positions[v].cast<double>();
     if (mesh.skin < 0) {
-      result.push_back(
-          (mesh.joint < 0 ? rest : world[static_cast<std::size_t>(mesh.joint)] * rest).cast<float>());
+      result.push_back((mesh.joint < 0 ? rest : world[to_size(mesh.joint)] * rest).cast<float>());
       continue;
     }
-    const Skin& skin = scene.skins[static_cast<std::size_t>(mesh.skin)];
+    const Skin& skin = scene.skins[to_size(mesh.skin)];
     Vec3d sum = Vec3d::Zero();
     for (std::size_t i = 0; i < mesh.weights.row_size(v); ++i) {
       const std::uint32_t slot = mesh.weights.row_joints(v)[i];
       const Affine3d joint_from_mesh(skin.joint_from_mesh[slot].cast<double>());
-      sum += mesh.weights.row_values(v)[i] *
-             (world[static_cast<std::size_t>(skin.joints[slot])] * (joint_from_mesh * rest));
+      sum += mesh.weights.row_values(v)[i] * (world[to_size(skin.joints[slot])] * (joint_from_mesh * rest));
     }
     result.push_back(sum.cast<float>());
   }
