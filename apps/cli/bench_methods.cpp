@@ -12,13 +12,13 @@
 #include <malloc.h>
 #include <tbb/task_arena.h>
 
-#include <sinew/character/flesh_layer.h>
+#include <sinew/authoring/suggest_wrinkles.h>
 #include <sinew/character/performer.h>
 #include <sinew/character/recipe.h>
-#include <sinew/character/suggest_wrinkles.h>
 #include <sinew/core/error.h>
 #include <sinew/core/index.h>
 #include <sinew/core/parallel.h>
+#include <sinew/layers/flesh_layer.h>
 #include <sinew/skeleton/clip.h>
 
 namespace sinew::cli {

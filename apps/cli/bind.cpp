@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include <sinew/character/bind_scene.h>
+#include <sinew/authoring/bind_scene.h>
 #include <sinew/core/error.h>
 #include <sinew/scene/gltf.h>
 #include <sinew/scene/merge_rig.h>

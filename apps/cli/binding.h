@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <sinew/character/bind_scene.h>
+#include <sinew/authoring/bind_scene.h>
 
 #include "apps/cli/json.h"
 

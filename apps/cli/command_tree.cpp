@@ -41,7 +41,7 @@ std::vector<std::string> names_of(const std::set<CLI::Option*>& options) {
   return names;
 }
 
-Argument describe(CLI::Option& option) {
+Argument describe_option(CLI::Option& option) {
   Argument argument;
   argument.positional = option.get_positional();
   if (argument.positional) argument.names.push_back(option.get_name(true));
@@ -78,7 +78,7 @@ Command describe_command(CLI::App& app) {
   command.summary = app.get_description();
   while (command.summary.ends_with('\n')) command.summary.pop_back();
   for (CLI::Option* option : app.get_options(std::function<bool(CLI::Option*)>())) {
-    Argument argument = describe(*option);
+    Argument argument = describe_option(*option);
     (argument.positional ? command.positionals : command.options).push_back(std::move(argument));
   }
   return command;
@@ -86,7 +86,7 @@ Command describe_command(CLI::App& app) {
 
 }  // namespace
 
-CommandTree describe(CLI::App& root) {
+CommandTree describe_program(CLI::App& root) {
   CommandTree tree;
   tree.program = describe_command(root);
   tree.footer = root.get_footer();

@@ -41,6 +41,6 @@ struct CommandTree {
 };
 
 /// Of the root of a parser.
-CommandTree describe(CLI::App& root);
+CommandTree describe_program(CLI::App& root);
 
 }  // namespace sinew::cli

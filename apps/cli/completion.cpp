@@ -14,7 +14,7 @@ namespace sinew::cli {
 namespace {
 
 int run_completion(const std::string& shell, CLI::App& root) {
-  const CommandTree tree = describe(root);
+  const CommandTree tree = describe_program(root);
   fmt::print("{}", shell == "bash"  ? bash_completion(tree)
                    : shell == "zsh" ? zsh_completion(tree)
                                     : fish_completion(tree));

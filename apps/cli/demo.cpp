@@ -14,9 +14,9 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <sinew/authoring/suggest_wrinkles.h>
 #include <sinew/character/bake.h>
 #include <sinew/character/performer.h>
-#include <sinew/character/suggest_wrinkles.h>
 #include <sinew/core/error.h>
 #include <sinew/core/file.h>
 #include <sinew/core/index.h>

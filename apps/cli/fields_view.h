@@ -4,8 +4,8 @@
 #include <vector>
 
 #include <sinew/character/character.h>
-#include <sinew/character/field_layer.h>
 #include <sinew/character/performer.h>
+#include <sinew/layers/field_layer.h>
 #include <sinew/picture/character_picture.h>
 #include <sinew/picture/field_surface.h>
 

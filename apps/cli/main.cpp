@@ -53,7 +53,7 @@ int run(int argc, char** argv) {
   }
 
   std::optional<tbb::global_control> limit;
-  if (threads > 0) limit.emplace(tbb::global_control::max_allowed_parallelism, to_size(threads));
+  if (threads > 0) limit.emplace(tbb::global_control::max_allowed_parallelism, sinew::to_size(threads));
   for (const auto& [verb, work] : verbs)
     if (verb->parsed()) return work();
   return 1;  // not reached: the parser wants a verb

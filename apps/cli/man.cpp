@@ -13,7 +13,7 @@ namespace {
 
 std::function<int()> declare_man(CLI::App& app) {
   return [&app] {
-    fmt::print("{}", man_page(describe(*app.get_parent())));
+    fmt::print("{}", man_page(describe_program(*app.get_parent())));
     return 0;
   };
 }

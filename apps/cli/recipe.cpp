@@ -7,9 +7,9 @@
 #include <CLI/CLI.hpp>
 
 #include <sinew/character/recipe.h>
-#include <sinew/character/volume_layer.h>
 #include <sinew/core/error.h>
 #include <sinew/core/file.h>
+#include <sinew/layers/volume_layer.h>
 #include <sinew/picture/plot.h>
 
 #include "apps/cli/argument_types.h"

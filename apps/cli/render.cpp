@@ -11,11 +11,11 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include <sinew/character/field_layer.h>
 #include <sinew/character/performer.h>
-#include <sinew/character/volume_layer.h>
 #include <sinew/core/error.h>
 #include <sinew/core/file.h>
+#include <sinew/layers/field_layer.h>
+#include <sinew/layers/volume_layer.h>
 #include <sinew/picture/camera.h>
 #include <sinew/picture/character_picture.h>
 #include <sinew/picture/clay.h>

@@ -8,11 +8,11 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include <sinew/character/suggest_flesh.h>
-#include <sinew/character/suggest_wrinkles.h>
+#include <sinew/authoring/suggest_wrinkles.h>
 #include <sinew/core/error.h>
 #include <sinew/core/file.h>
 #include <sinew/core/index.h>
+#include <sinew/layers/suggest_flesh.h>
 #include <sinew/skeleton/clip.h>
 
 #include "apps/cli/argument_types.h"

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include <sinew/character/transfer_scene.h>
+#include <sinew/authoring/transfer_scene.h>
 #include <sinew/scene/gltf.h>
 
 #include "apps/cli/argument_types.h"

@@ -3,7 +3,7 @@
 #include <numbers>
 #include <span>
 
-#include <sinew/character/character_hinges.h>
+#include <sinew/layers/character_hinges.h>
 
 namespace sinew {
 

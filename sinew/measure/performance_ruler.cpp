@@ -4,10 +4,10 @@
 #include <cassert>
 #include <chrono>
 
-#include <sinew/character/field_layer.h>
 #include <sinew/character/performer.h>
 #include <sinew/core/index.h>
 #include <sinew/core/parallel.h>
+#include <sinew/layers/field_layer.h>
 
 namespace sinew {
 

@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <sinew/character/field_layer.h>
-#include <sinew/character/flesh_layer.h>
 #include <sinew/character/performer.h>
 #include <sinew/character/recipe.h>
-#include <sinew/character/wrinkle_layer.h>
 #include <sinew/core/file.h>
 #include <sinew/geometry/volume.h>
+#include <sinew/layers/field_layer.h>
+#include <sinew/layers/flesh_layer.h>
+#include <sinew/layers/wrinkle_layer.h>
 #include <sinew/models/models.h>
 #include <sinew/models/open_models.h>
 

@@ -13,9 +13,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string> kOrder{"core",      "geometry", "skeleton", "skinning", "scene",
-                                      "implicit",  "tracking", "effects",  "fitting",  "sketch",
-                                      "character", "measure",  "models",   "picture"};
+const std::vector<std::string> kOrder{
+    "core",    "geometry", "skeleton",  "skinning", "scene",   "implicit",  "tracking", "effects",
+    "fitting", "sketch",   "character", "layers",   "measure", "authoring", "models",   "picture"};
 // Used by apps, tests and benches only.
 const std::vector<std::string> kLeaves{"models", "picture"};
 

@@ -12,14 +12,14 @@
 
 #include <gtest/gtest.h>
 
-#include <sinew/character/bind_scene.h>
+#include <sinew/authoring/bind_scene.h>
+#include <sinew/authoring/suggest_wrinkles.h>
 #include <sinew/character/layer.h>
 #include <sinew/character/performer.h>
 #include <sinew/character/recipe.h>
-#include <sinew/character/suggest_wrinkles.h>
-#include <sinew/character/wrinkle_layer.h>
 #include <sinew/fitting/fit_rig.h>
 #include <sinew/fitting/template_rigs.h>
+#include <sinew/layers/wrinkle_layer.h>
 #include <sinew/models/models.h>
 #include <sinew/models/open_models.h>
 #include <sinew/skeleton/clip.h>

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <sinew/character/bind_scene.h>
+#include <sinew/authoring/bind_scene.h>
 #include <sinew/core/error.h>
 #include <sinew/core/index.h>
 #include <sinew/scene/gltf.h>

@@ -15,11 +15,11 @@
 #include <Eigen/SVD>
 
 #include <sinew/character/character.h>
-#include <sinew/character/character_fields.h>
 #include <sinew/character/performer.h>
 #include <sinew/core/error.h>
 #include <sinew/core/rotation.h>
 #include <sinew/implicit/compact_support.h>
+#include <sinew/layers/character_fields.h>
 #include <sinew/models/models.h>
 #include <sinew/scene/gltf.h>
 

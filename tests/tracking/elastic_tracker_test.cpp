@@ -9,10 +9,10 @@
 #include <tbb/task_arena.h>
 
 #include <sinew/character/character.h>
-#include <sinew/character/character_fields.h>
 #include <sinew/core/error.h>
 #include <sinew/geometry/intrinsic_laplacian.h>
 #include <sinew/geometry/one_rings.h>
+#include <sinew/layers/character_fields.h>
 #include <sinew/measure/surface_ruler.h>
 
 #include "tests/reference/elastic_tracking.h"

@@ -11,9 +11,9 @@
 #include <tbb/task_arena.h>
 
 #include <sinew/character/character.h>
-#include <sinew/character/character_fields.h>
 #include <sinew/core/error.h>
 #include <sinew/geometry/one_rings.h>
+#include <sinew/layers/character_fields.h>
 #include <sinew/measure/flips.h>
 #include <sinew/measure/surface_ruler.h>
 

@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include <sinew/character/character.h>
-#include <sinew/character/character_fields.h>
 #include <sinew/character/performer.h>
 #include <sinew/geometry/one_rings.h>
+#include <sinew/layers/character_fields.h>
 #include <sinew/models/models.h>
 #include <sinew/tracking/skin_tracker.h>
 

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <sinew/character/character.h>
-#include <sinew/character/character_fields.h>
+#include <sinew/layers/character_fields.h>
 #include <sinew/tracking/skin_tracker.h>
 
 #include "tests/reference/skinning.h"
