@@ -249,7 +249,11 @@ class Demo {
     write_glb(scene_, file(std::string(act.model) + ".glb", "the character with its clips"));
     actors_.clear();
     std::vector<const Clip*> clips;
-    for (const Played& shown : act.clips) clips.push_back(&clip(shown.name));
+    std::vector<Played> played_clips;
+    for (const Played& shown : act.clips)
+      if (options_.all || shown.first || !contains(kFirstCharacters, act.model))
+        played_clips.push_back(shown);
+    for (const Played& shown : played_clips) clips.push_back(&clip(shown.name));
     for (const LayerMethod& method : methods_) {
       Actor actor;
       actor.name = std::string(method.name);
@@ -265,14 +269,14 @@ class Demo {
     close_up();  // where methods differ most stands first
     step(0.2);
     double seconds = 0;
-    for (const Played& shown : act.clips) seconds += clip(shown.name).duration();
+    for (const Played& shown : played_clips) seconds += clip(shown.name).duration();
     std::optional<WebpAnimation> animation;
     std::vector<ClipPart> parts;
-    for (std::size_t c = 0; c < act.clips.size(); ++c) {
-      const Clip& played = clip(act.clips[c].name);
+    for (std::size_t c = 0; c < played_clips.size(); ++c) {
+      const Clip& played = clip(played_clips[c].name);
       const int frames = std::max(4, static_cast<int>(animation_frames_ * played.duration() / seconds));
-      parts.push_back(play_clip(played, act.clips[c].still_share, frames, animation));
-      step(0.2 + 0.7 * static_cast<double>(c + 1) / static_cast<double>(act.clips.size()));
+      parts.push_back(play_clip(played, played_clips[c].still_share, frames, animation));
+      step(0.2 + 0.7 * static_cast<double>(c + 1) / static_cast<double>(played_clips.size()));
     }
     const std::string animated = std::string(act.model) + ".webp";
     const std::vector<std::byte> bytes = animation->finish();

@@ -9,12 +9,12 @@ std::span<const Act> demo_acts() {
       {"arm",
        8000,
        "20,15",
-       {Played{"bend"}, Played{"twist"}, Played{"fist"}},
+       {Played{"bend", 1, true}, Played{"twist"}, Played{"fist"}},
        "bend",
        "lower_arm",
        "12,18",
        "bend",
-       "The elbow closes to 150°, the forearm turns by 150°, the hand makes a fist. Look at the inside of "
+       "The elbow closes to 150°. Look at the inside of "
        "the "
        "elbow: the two skins should meet in a fold, not pass through each other."},
       {"hand",
@@ -29,8 +29,8 @@ std::span<const Act> demo_acts() {
       {"mannequin",
        16'000,
        "38,10",
-       {Played{"bend"}, Played{"twist"}, Played{"crouch"}, Played{"walk", 0.4}, Played{"run", 0.27},
-        Played{"jump"}},
+       {Played{"bend"}, Played{"twist"}, Played{"crouch", 1, true}, Played{"walk", 0.4, true},
+        Played{"run", 0.27}, Played{"jump"}},
        "crouch",
        "shin.L",
        "75,5",

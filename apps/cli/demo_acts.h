@@ -10,6 +10,7 @@ namespace sinew::cli {
 struct Played {
   const char* name;
   double still_share = 1;  ///< how far the stills go: one stride of a gait, all of other clips
+  bool first = false;      ///< also played without --all
 };
 
 /// What is shown of a character.
