@@ -223,7 +223,8 @@ class RenderJob {
     for (NamedRecipe& named : recipes_) {
       named.recipe.normals = false;  // pictures make their own
       DrawnMethod method;
-      if (!command_.compare.empty()) method.name = named.name;
+      // A recipe is a file: its stem says enough.
+      if (!command_.compare.empty()) method.name = std::filesystem::path(named.name).stem().string();
       method.character = make_character(performance_.scene, named.recipe);
       Coloring own = coloring;
       if (coloring.by == Coloring::By::marks && !has_implicit_layer(named.recipe)) own = {};
