@@ -13,6 +13,7 @@
 #include <sinew/picture/plot.h>
 
 #include "apps/cli/argument_types.h"
+#include "apps/cli/performance.h"
 #include "apps/cli/verbs.h"
 
 namespace sinew::cli {
