@@ -19,10 +19,10 @@ namespace sinew::cli {
 namespace {
 
 /// The figures that the report shows; the rest is in `sinew measure`.
-constexpr std::array<const char*, 8> kShownQuantities{
-    "pairs_new",       "buried_new",     "depth_largest_percent",
-    "overlap_new_cm3", "volume_percent", "area_stretch_rms_percent",
-    "flipped",         "time_ms"};
+constexpr std::array<const char*, 12> kShownQuantities{
+    "pairs_new",  "buried_new",   "depth_largest_percent", "overlap_new_cm3",           "gap_median_mm",
+    "gap_p90_mm", "pops_percent", "pops_largest_mm",       "pose_deviation_largest_mm", "volume_percent",
+    "flipped",    "time_ms"};
 constexpr std::array<const char*, 3> kPlottedQuantities{"overlap_new_cm3", "depth_largest_percent",
                                                         "volume_percent"};
 

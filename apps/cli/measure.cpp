@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -96,7 +97,16 @@ void print_summary(const std::vector<MeasuredMethod>& methods) {
       }
     }
   }
-  table.push_back({"  median", "ms"});
+  for (const auto& [heading, share] :
+       {std::pair("gap of all frames, median", 0.5), {"  90th percentile", 0.9}}) {
+    table.push_back({heading, "mm"});
+    for (const MeasuredMethod& method : methods) {
+      std::vector<double> gaps = method.measured.gaps;
+      table.back().insert(table.back().end(),
+                          {gaps.empty() ? "-" : number(1e3 * quantile(gaps, share)), "", ""});
+    }
+  }
+  table.push_back({"time, median", "ms"});
   for (const MeasuredMethod& method : methods)
     table.back().insert(table.back().end(), {number(1e3 * method.measured.median_seconds), "", ""});
   print(table, 2);
@@ -142,7 +152,9 @@ Json name_of_smallest_joint(const FrameMeasurements& frame, const RestSurface& r
   return joint != nullptr ? Json(rest.hinges[joint->hinge]) : Json();
 }
 
-Json to_json(const MeasuredMethod& method) {
+using JointName = std::function<std::string(int joint)>;
+
+Json to_json(const MeasuredMethod& method, const JointName& joint_name) {
   const PerformanceMeasurements& measured = method.measured;
   Json json;
   json["method"] = method.name;
@@ -152,6 +164,11 @@ Json to_json(const MeasuredMethod& method) {
   json["median_time_ms"] = 1e3 * measured.median_seconds;
   json["mean_time_ms"] = 1e3 * measured.mean_seconds;
   json["rest"] = to_json(measured.rest);
+  std::vector<double> gaps = measured.gaps;
+  json["gap_of_all_frames"] = {{"median_mm", gaps.empty() ? Json() : Json(1e3 * quantile(gaps, 0.5))},
+                               {"p90_mm", gaps.empty() ? Json() : Json(1e3 * quantile(gaps, 0.9))},
+                               {"count", gaps.size()},
+                               {"misses", measured.gap_misses}};
   for (std::size_t q = 0; q < quantities().size(); ++q) {
     Json& entry = json["summary"][std::string(quantities()[q].key)];
     if (const auto& summary = method.summary[q])
@@ -172,6 +189,12 @@ Json to_json(const MeasuredMethod& method) {
     entry["joint_volume_percent"] = Json::object();
     for (const JointVolume& joint : frame.surface.joint_volumes)
       entry["joint_volume_percent"][measured.rest.hinges[joint.hinge]] = 100 * joint.ratio;
+    entry["pose_deviation"] = Json::object();
+    for (const JointDeviation& d : frame.deviations)
+      entry["pose_deviation"][joint_name(d.joint)] = {
+          {"rms_mm", 1e3 * d.rms},
+          {"largest_mm", 1e3 * d.largest},
+          {"rms_percent", d.limb_length > 0 ? Json(100 * d.rms / d.limb_length) : Json()}};
     json["frames"].push_back(std::move(entry));
   }
   return json;
@@ -212,7 +235,9 @@ int run_measure(const MeasureCommand& command) {
     json["first_frame"] = performance.first_frame;
     json["last_frame"] = performance.last_frame;
     json["methods"] = Json::array();
-    for (const MeasuredMethod& method : methods) json["methods"].push_back(to_json(method));
+    for (const MeasuredMethod& method : methods)
+      json["methods"].push_back(
+          to_json(method, [&](int joint) { return performance.scene.skeleton.joints[to_size(joint)].name; }));
     print_json(json);
     return 0;
   }

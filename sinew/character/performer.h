@@ -61,6 +61,10 @@ class Performer {
   std::span<const Vec3f> normals(std::size_t mesh) const;
   /// The welded surface that the layers deform.
   std::span<const Vec3f> welded_positions() const { return positions_; }
+  /// The welded rest surface with the last frame's morph targets.
+  std::span<const Vec3f> welded_rest() const {
+    return morphed_rest_.empty() ? character_->rest() : std::span<const Vec3f>(morphed_rest_);
+  }
   /// Per binding of the character, where the last frame carried it from its rest, as the layers saw it:
   /// unusable transforms have given way to their rest.
   std::span<const Affine3d> posed_from_rest() const { return posed_from_rest_; }

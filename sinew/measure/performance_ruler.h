@@ -8,6 +8,8 @@
 #include <sinew/character/character.h>
 #include <sinew/core/progress.h>
 #include <sinew/measure/flicker.h>
+#include <sinew/measure/pops.h>
+#include <sinew/measure/pose_deviation.h>
 #include <sinew/measure/surface_ruler.h>
 
 namespace sinew {
@@ -20,11 +22,23 @@ struct MeasureOptions {
   std::function<void(int frame, Pose& pose)> set_pose;
 };
 
+/// A binding whose own skin is not where the pose carries it.
+struct JointDeviation {
+  int joint = -1;               ///< of the skeleton
+  double rms = 0, largest = 0;  ///< metres, see BindingDeviation
+  double limb_length = 0;       ///< metres: of the joint's longest bone at rest
+};
+
 struct FrameMeasurements {
   int frame = 0;
   SurfaceMeasurements surface;
   std::optional<Flicker> flicker;  ///< none for the first two frames
-  double seconds = 0;              ///< that Performer::perform took
+  // Against the base skin: dual quaternions, with the character's weights and the frame's morph targets.
+  std::optional<Pops> pops;                ///< none for the first two frames
+  std::optional<DisplacementSteps> steps;  ///< none for the first frame
+  ContactGaps gaps;                        ///< before the vertices that the base skin newly buries; sorted
+  std::vector<JointDeviation> deviations;  ///< from the pose, of every joint with skin
+  double seconds = 0;                      ///< that Performer::perform took
 };
 
 struct PerformanceMeasurements {
@@ -32,6 +46,8 @@ struct PerformanceMeasurements {
   std::vector<FrameMeasurements> frames;  ///< in order, never empty
   double median_seconds = 0;              ///< of FrameMeasurements::seconds
   double mean_seconds = 0;
+  std::vector<double> gaps;         ///< of all frames, sorted, metres
+  std::size_t gap_misses = 0;       ///< vertex-frames that found no skin to touch
   std::size_t rejected_joints = 0;  ///< summed over frames, see Performer::rejected_joints
 };
 

@@ -24,6 +24,29 @@ Value depth(const Frame& frame, double value) {
 Value overlap(const Frame& frame, double value) {
   return frame.surface.pairs_known ? Value(value) : std::nullopt;
 }
+Value gap(const Frame& frame, double share) {
+  std::vector<double> gaps = frame.gaps.gaps;
+  return gaps.empty() ? std::nullopt : Value(kMillimetres * quantile(gaps, share));
+}
+/// Of the joints' skins.
+Value deviation_largest(const Frame& frame) {
+  double largest = 0;
+  for (const JointDeviation& d : frame.deviations) largest = std::max(largest, d.largest);
+  return frame.deviations.empty() ? std::nullopt : Value(kMillimetres * largest);
+}
+Value deviation_rms(const Frame& frame) {
+  double squares = 0;
+  for (const JointDeviation& d : frame.deviations) squares += d.rms * d.rms;
+  return frame.deviations.empty()
+             ? std::nullopt
+             : Value(kMillimetres * std::sqrt(squares / static_cast<double>(frame.deviations.size())));
+}
+Value deviation_percent(const Frame& frame) {
+  Value largest;
+  for (const JointDeviation& d : frame.deviations)
+    if (d.limb_length > 0) largest = std::max(largest.value_or(0), kPercent * d.rms / d.limb_length);
+  return largest;
+}
 Value since_rest(const Frame& frame, double value) {
   return frame.surface.new_pairs_known ? Value(value) : std::nullopt;
 }
@@ -122,6 +145,43 @@ const std::array kQuantities = {
              [](const Frame& f, const RestSurface&) {
                return f.flicker ? Value(kMillimetres * f.flicker->largest) : std::nullopt;
              }},
+    Quantity{"pops_percent", "pops over 2 mm", "% of vertices", Worse::larger,
+             [](const Frame& f, const RestSurface&) {
+               return f.pops ? Value(kPercent * f.pops->share) : std::nullopt;
+             }},
+    Quantity{"pops_in_contact_percent", "  of those in contact", "%", Worse::larger,
+             [](const Frame& f, const RestSurface&) {
+               return f.pops ? Value(kPercent * f.pops->share_in_contact) : std::nullopt;
+             }},
+    Quantity{"pops_largest_mm", "pops, largest", "mm/frame²", Worse::larger,
+             [](const Frame& f, const RestSurface&) {
+               return f.pops ? Value(kMillimetres * f.pops->largest) : std::nullopt;
+             }},
+    Quantity{"pops_rms_mm", "pops, RMS", "mm/frame²", Worse::larger,
+             [](const Frame& f,
+                const RestSurface&) { return f.pops ? Value(kMillimetres * f.pops->rms) : std::nullopt; }},
+    Quantity{"steps_percent", "steps over 2 mm", "% of vertices", Worse::larger,
+             [](const Frame& f, const RestSurface&) {
+               return f.steps ? Value(kPercent * f.steps->share) : std::nullopt;
+             }},
+    Quantity{"steps_largest_mm", "steps, largest", "mm/frame", Worse::larger,
+             [](const Frame& f, const RestSurface&) {
+               return f.steps ? Value(kMillimetres * f.steps->largest) : std::nullopt;
+             }},
+    Quantity{"gap_median_mm", "gap, median", "mm", Worse::larger,
+             [](const Frame& f, const RestSurface&) { return gap(f, 0.5); }},
+    Quantity{"gap_p90_mm", "gap, 90th percentile", "mm", Worse::larger,
+             [](const Frame& f, const RestSurface&) { return gap(f, 0.9); }},
+    Quantity{"gap_misses", "gap, nothing to touch", "vertices", Worse::larger,
+             [](const Frame& f, const RestSurface&) {
+               return f.gaps.gaps.empty() && f.gaps.misses == 0 ? std::nullopt : Value(f.gaps.misses);
+             }},
+    Quantity{"pose_deviation_largest_mm", "pose deviation, largest", "mm", Worse::larger,
+             [](const Frame& f, const RestSurface&) { return deviation_largest(f); }},
+    Quantity{"pose_deviation_rms_mm", "pose deviation, RMS", "mm", Worse::larger,
+             [](const Frame& f, const RestSurface&) { return deviation_rms(f); }},
+    Quantity{"pose_deviation_percent", "pose deviation, largest", "% of limb length", Worse::larger,
+             [](const Frame& f, const RestSurface&) { return deviation_percent(f); }},
     Quantity{"time_ms", "time of perform()", "ms", Worse::larger,
              [](const Frame& f, const RestSurface&) { return Value(1e3 * f.seconds); }},
 };

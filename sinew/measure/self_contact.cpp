@@ -30,7 +30,7 @@ Pairs SelfContactFinder::pairs(std::span<const Vec3f> placed, std::size_t most_p
   return found;
 }
 
-SelfContact SelfContactFinder::find(std::vector<Vec3f> placed, Pairs pairs) const {
+SelfContact SelfContactFinder::find(std::vector<Vec3f> placed, Pairs pairs, bool with_overlap) const {
   SelfContact contact;
   contact.placed = std::move(placed);
   contact.pairs = std::move(pairs);
@@ -48,7 +48,7 @@ SelfContact SelfContactFinder::find(std::vector<Vec3f> placed, Pairs pairs) cons
     contacts.vertices.assign(contact.placed.size(), 0);
   }
   contact.burial = find_burial(surface_, incidence_, contact.placed, winding, contacts);
-  if (contact.pairs)
+  if (contact.pairs && with_overlap)
     contact.overlap = overlap_volume(surface_, contact.placed, *contact.boxes, contact.burial, *contact.pairs,
                                      contacts.touches);
   return contact;

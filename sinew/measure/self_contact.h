@@ -37,8 +37,9 @@ class SelfContactFinder {
   /// All that intersect, those without fans first and each kind ascending; none when there are more than
   /// `most_pairs`. `placed` is ClosedSurface::place, as below.
   Pairs pairs(std::span<const Vec3f> placed, std::size_t most_pairs) const;
-  /// All the rest, from what pairs() gave. The result must not outlive this object.
-  SelfContact find(std::vector<Vec3f> placed, Pairs pairs) const;
+  /// All the rest, from what pairs() gave; the overlap's volume only `with_overlap`. The result must not
+  /// outlive this object.
+  SelfContact find(std::vector<Vec3f> placed, Pairs pairs, bool with_overlap = true) const;
 
   const ClosedSurface& surface() const { return surface_; }
   const TriangleTree& tree() const { return *tree_; }

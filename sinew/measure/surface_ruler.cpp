@@ -163,10 +163,41 @@ void SurfaceRuler::check(std::span<const Vec3f> positions) const {
                               positions[v].y(), positions[v].z()));
 }
 
-SelfContact SurfaceRuler::find_contact(std::span<const Vec3f> positions) const {
+SelfContact SurfaceRuler::find_contact(std::span<const Vec3f> positions, bool with_overlap) const {
   std::vector<Vec3f> placed = contact_->surface().place(positions);
   Pairs pairs = contact_->pairs(placed, options_.most_pairs);
-  return contact_->find(std::move(placed), std::move(pairs));
+  return contact_->find(std::move(placed), std::move(pairs), with_overlap);
+}
+
+std::span<const Vec3f> SurfaceRuler::clean(std::span<const Vec3f> positions,
+                                           std::vector<Vec3f>& cleaned) const {
+  if (rest_.unused_vertices == 0) return positions;
+  cleaned.assign(positions.begin(), positions.end());
+  for (std::size_t v = 0; v < used_.size(); ++v)
+    if (!used_[v]) cleaned[v].setZero();
+  return cleaned;
+}
+
+std::vector<std::uint32_t> SurfaceRuler::newly_buried(const Burial& burial) const {
+  std::vector<std::uint32_t> vertices;
+  for (std::uint32_t v = 0; v < burial.outside.size(); ++v)
+    if (burial.vertex(v) && burial.outside[v] > 0.5 + std::max(0.0, rest_outside_[v])) vertices.push_back(v);
+  return vertices;
+}
+
+std::vector<std::uint32_t> SurfaceRuler::newly_buried(std::span<const Vec3f> positions) const {
+  check(positions);
+  std::vector<Vec3f> cleaned;
+  return newly_buried(find_contact(clean(positions, cleaned), false).burial);
+}
+
+ContactGaps SurfaceRuler::gaps(std::span<const Vec3f> positions,
+                               std::span<const std::uint32_t> vertices) const {
+  check(positions);
+  std::vector<Vec3f> cleaned;
+  positions = clean(positions, cleaned);
+  const std::vector<Vec3f> placed = contact_->surface().place(positions);
+  return contact_gaps(view(positions), FittedTriangleTree(contact_->tree(), placed), vertices);
 }
 
 void SurfaceRuler::measure_hinges(std::span<const Vec3f> positions, std::span<const Affine3d> posed_from_rest,
@@ -223,12 +254,7 @@ SurfaceMeasurements SurfaceRuler::measure(std::span<const Vec3f> positions,
                                           std::span<const Affine3d> carried) const {
   check(positions);
   std::vector<Vec3f> cleaned;
-  if (rest_.unused_vertices > 0) {
-    cleaned.assign(positions.begin(), positions.end());
-    for (std::size_t v = 0; v < used_.size(); ++v)
-      if (!used_[v]) cleaned[v].setZero();
-    positions = cleaned;
-  }
+  positions = clean(positions, cleaned);
   SurfaceMeasurements frame;
   const SelfContact contact = find_contact(positions);
   frame.pairs_known = contact.pairs.has_value();
@@ -242,19 +268,16 @@ SurfaceMeasurements SurfaceRuler::measure(std::span<const Vec3f> positions,
                           std::back_inserter(fresh));
     frame.new_intersecting_pairs = fresh.size();
   }
-  std::vector<std::uint32_t> newly_buried;
   const std::vector<double>& outside = contact.burial.outside;
-  for (std::uint32_t v = 0; v < outside.size(); ++v) {
-    if (!(outside[v] > 0.5)) continue;
-    ++frame.buried_vertices;
-    if (outside[v] > 0.5 + std::max(0.0, rest_outside_[v])) newly_buried.push_back(v);
-  }
-  frame.new_buried_vertices = newly_buried.size();
+  frame.buried_vertices =
+      to_size(std::count_if(outside.begin(), outside.end(), [](double w) { return w > 0.5; }));
+  const std::vector<std::uint32_t> fresh_vertices = newly_buried(contact.burial);
+  frame.new_buried_vertices = fresh_vertices.size();
   if (contact.pairs)
     frame.depth = penetration_depth(contact_->surface(), contact.placed, *contact.pairs, contact.burial,
-                                    newly_buried, limb_radius_);
+                                    fresh_vertices, limb_radius_);
   else
-    frame.depth.known = newly_buried.empty();
+    frame.depth.known = fresh_vertices.empty();
   frame.overlap = contact.overlap;
   if (frame.new_pairs_known)
     frame.new_overlap_volume = std::max(0.0, contact.overlap.within_parts - rest_.overlap.within_parts) +

@@ -11,6 +11,7 @@
 #include <sinew/geometry/intersections.h>
 #include <sinew/geometry/mesh.h>
 #include <sinew/geometry/one_rings.h>
+#include <sinew/measure/contact_gap.h>
 #include <sinew/measure/curvature.h>
 #include <sinew/measure/hinges.h>
 #include <sinew/measure/joint_volume.h>
@@ -94,6 +95,11 @@ class SurfaceRuler {
                               std::span<const Affine3d> posed_from_rest = {},
                               std::span<const Affine3d> carried = {}) const;
 
+  /// The vertices that are buried and were not at rest, ascending. Throws as measure() does.
+  std::vector<std::uint32_t> newly_buried(std::span<const Vec3f> positions) const;
+  /// The gaps before these vertices, see contact_gaps(). Throws as measure() does.
+  ContactGaps gaps(std::span<const Vec3f> positions, std::span<const std::uint32_t> vertices) const;
+
   const RestSurface& rest() const { return rest_; }
   std::span<const double> limb_radius() const { return limb_radius_; }  ///< per vertex, see limb_radius()
   /// Per vertex, whether some triangle uses it.
@@ -102,7 +108,11 @@ class SurfaceRuler {
   std::vector<double> winding_outside(std::span<const Vec3f> positions) const;
 
  private:
-  SelfContact find_contact(std::span<const Vec3f> positions) const;
+  SelfContact find_contact(std::span<const Vec3f> positions, bool with_overlap = true) const;
+  /// Of those that are buried in a frame.
+  std::vector<std::uint32_t> newly_buried(const Burial& burial) const;
+  /// `positions`, or a copy in which vertices that no triangle uses are at the origin, kept in `cleaned`.
+  std::span<const Vec3f> clean(std::span<const Vec3f> positions, std::vector<Vec3f>& cleaned) const;
   void check(std::span<const Vec3f> positions) const;
   MeshView view(std::span<const Vec3f> positions) const;
   void measure_hinges(std::span<const Vec3f> positions, std::span<const Affine3d> posed_from_rest,
