@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::vector<std::string> kOrder{
-    "core",    "geometry", "skeleton",  "skinning", "scene",   "implicit",  "tracking", "effects",
+    "core",    "geometry", "skeleton",  "skinning", "scene",   "implicit", "contact", "projection", "tracking", "effects",
     "fitting", "sketch",   "character", "layers",   "measure", "authoring", "models",   "picture"};
 // Used by apps, tests and benches only.
 const std::vector<std::string> kLeaves{"models", "picture"};

@@ -1,0 +1,47 @@
+#pragma once
+
+namespace sinew {
+
+/// All tuned constants of contact: where skins meet (contact/) and how they are brought there (projection/).
+/// Lengths are shares of a vertex's own edge (the mean length of the edges round it at rest) or of its ray
+/// (from its bone to where the base skin has it), so that no character's size or resolution matters. The
+/// ablation table of docs/implicit.md has a row for each mechanism that they belong to. Found on
+/// heavy_male_mocap `boxing` and `sit`, muscular_mocap `dance` and `stretch`, human.glb and the built-in
+/// characters.
+struct ContactParams {
+  // Attachment: where a vertex's ray begins.
+  float bone_end = 1.0f;       ///< in distances from skin to bone: rays begin no nearer to a bone's end
+  int attachment_sweeps = 20;  ///< over the mesh, so that neighbours have similar rays
+  float clear_share = 0.5f;    ///< of the part of a ray that runs through flesh at rest, that it may have
+  int clear_sweeps = 6;        ///< that spread a shorter ray to its neighbours
+
+  // Where on its ray a vertex stops.
+  float fade = 0.17f;        ///< edges over which a crossing takes effect: ε of CONTACT
+  float side_width = 0.03f;  ///< field values over which one side becomes the other
+  float middle = 0.05f;      ///< field value that draws the contact to the middle of an overlap
+  float own_from = 0.1f;    ///< share of the largest weight from which on a bone is the vertex's own side …
+  float own_wholly = 0.6f;  ///< … and from which on wholly so
+  float reach = 0.85f;      ///< edges by which a vertex outlives an overlap nearer to its bone
+  float hair = 0.085f;      ///< edges that a vertex retreats further, for triangles bridge what is round
+  int samples = 8;          ///< of the fields in an overlap
+  int retreat_sweeps = 2;   ///< that smooth how far vertices retreat
+
+  // Separation along normals.
+  int sweeps = 6;              ///< of separation
+  int closing_sweeps = 4;      ///< of these, the first ones also close gaps
+  int unfolding_sweeps = 3;    ///< of these, the first ones also unfold
+  float gap = 0.125f;          ///< edges that two skins are apart at
+  float deep = 1.7f;           ///< edges of depth from which on a sweep moves less …
+  float too_deep = 3.3f;       ///< … and does nothing: that is no contact that a normal could solve
+  float far = 1.7f;            ///< edges of a gap from which on there is nothing to close
+  float active_from = 0.042f;  ///< edges of retreat from which on separation works wholly
+  float closing_from = 0.33f;  ///< the same for closing and unfolding
+  float flat_area = 0.3f;      ///< share of a triangle's area below which it counts as folded …
+  float flat_width = 0.6f;     ///< … wholly so that much below
+
+  // Before all that: what the base skin itself turned inside out.
+  int upright_sweeps = 10;  ///< that put such triangles upright
+  int upright_rings = 3;    ///< of vertices round them that give way
+};
+
+}  // namespace sinew

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <sinew/contact/contact_params.h>
+#include <sinew/implicit/field_set.h>
+#include <sinew/skinning/weights.h>
+
+namespace sinew {
+
+/// Which fields are a vertex's own side of a contact, and how far: those of the bones that move it. Where two
+/// parts overlap, the contact is where the vertex's own side is as strong as all else, so that skins of both
+/// parts, each asking for itself, stop at the same surface.
+class ContactSides {
+ public:
+  /// `weights` are by transforms. Throws Error when the fields name transforms that are not there.
+  ContactSides(const SkinWeights& weights, const FieldSet& fields, const ContactParams& params);
+
+  /// The posed fields that can be other than zero in a box.
+  struct Present {
+    static constexpr std::size_t kMost = 64;
+    std::uint16_t fields[kMost];
+    std::size_t count = 0;
+    bool all = false;  ///< there are more: all fields are asked
+  };
+  Present present(std::span<const PosedField> posed, const Vec3f& low, const Vec3f& high) const;
+
+  /// How far a point is on the vertex's own side: s = max_i (f_i − 1 + a_i) − max_i (f_i − a_i), where a_i,
+  /// from 0 to 1, is how far field i is the vertex's own. Negative beyond the contact.
+  float side(std::uint32_t vertex, std::span<const PosedField> posed, const Present& present,
+             const Vec3f& at) const;
+
+ private:
+  struct Own {
+    std::uint16_t field;
+    float share;
+  };
+  std::vector<std::uint32_t> starts_{0};
+  std::vector<Own> own_;
+};
+
+}  // namespace sinew

@@ -1,0 +1,187 @@
+#include <sinew/contact/crossing_triangles.h>
+
+#include <algorithm>
+
+#include <sinew/core/index.h>
+#include <sinew/core/parallel.h>
+#include <sinew/geometry/incidence.h>
+
+namespace sinew {
+
+namespace {
+
+// Pieces that the search is cut into for threads.
+constexpr std::size_t kTasks = 96;
+
+bool overlap(const PosedSurface::Box& a, const PosedSurface::Box& b) {
+  return (a.low.array() <= b.high.array()).all() && (b.low.array() <= a.high.array()).all();
+}
+
+bool shares_corner(const Triangle& f, const Triangle& g) {
+  for (const std::uint32_t v : f)
+    if (v == g[0] || v == g[1] || v == g[2]) return true;
+  return false;
+}
+
+/// Six times the volume of a tetrahedron.
+float volume(const Vec3f& a, const Vec3f& b, const Vec3f& c, const Vec3f& d) {
+  return (a - d).dot((b - d).cross(c - d));
+}
+
+bool segment_crosses(const Vec3f& p, const Vec3f& q, const std::array<Vec3f, 3>& f) {
+  const bool above = volume(f[0], f[1], f[2], p) > 0;
+  if (above == volume(f[0], f[1], f[2], q) > 0) return false;
+  const bool side = volume(p, q, f[0], f[1]) > 0;
+  return side == volume(p, q, f[1], f[2]) > 0 && side == volume(p, q, f[2], f[0]) > 0;
+}
+
+bool triangles_cross(const std::array<Vec3f, 3>& f, const std::array<Vec3f, 3>& g) {
+  const auto boxes_miss = [&] {
+    for (int k = 0; k < 3; ++k) {
+      const auto [fl, fh] = std::minmax({f[0][k], f[1][k], f[2][k]});
+      const auto [gl, gh] = std::minmax({g[0][k], g[1][k], g[2][k]});
+      if (fl > gh || gl > fh) return true;
+    }
+    return false;
+  };
+  if (boxes_miss()) return false;
+  for (int k = 0; k < 3; ++k)
+    if (segment_crosses(f[to_size(k)], f[to_size((k + 1) % 3)], g) ||
+        segment_crosses(g[to_size(k)], g[to_size((k + 1) % 3)], f))
+      return true;
+  return false;
+}
+
+}  // namespace
+
+CrossingTriangles::CrossingTriangles(const TriangleTree& tree) : tree_(&tree) {
+  const auto nodes = tree.nodes();
+  std::uint32_t vertices = 0;
+  for (const Triangle& f : tree.triangles())
+    vertices = std::max(vertices, *std::max_element(f.begin(), f.end()) + 1);
+  const Incidence incidence = vertex_incidence(vertices, tree.triangles());
+  std::vector<std::uint32_t> leaf_of(tree.triangles().size());
+  for (std::uint32_t n = 0; n < nodes.size(); ++n)
+    if (nodes[n].is_leaf())
+      for (std::uint32_t t = nodes[n].begin; t < nodes[n].end; ++t) leaf_of[t] = n;
+  neighbour_starts_.push_back(0);
+  neighbour_bits_.assign(nodes.size(), 0);
+  std::vector<std::uint32_t> near;
+  for (std::uint32_t n = 0; n < nodes.size(); ++n) {
+    near.clear();
+    if (nodes[n].is_leaf())
+      for (std::uint32_t t = nodes[n].begin; t < nodes[n].end; ++t)
+        for (const std::uint32_t v : tree.triangles()[t])
+          for (const std::uint32_t corner : incidence[v]) near.push_back(leaf_of[corner / 3]);
+    std::sort(near.begin(), near.end());
+    near.erase(std::unique(near.begin(), near.end()), near.end());
+    for (const std::uint32_t other : near) neighbour_bits_[n] |= std::uint64_t{1} << (other % 64);
+    neighbours_.insert(neighbours_.end(), near.begin(), near.end());
+    neighbour_starts_.push_back(static_cast<std::uint32_t>(neighbours_.size()));
+  }
+  // Cut the whole into pairs of nodes, largest first.
+  if (nodes.empty()) return;
+  tasks_.push_back({0, 0});
+  const auto size = [&](const CrossingScratch::Task& task) {
+    const auto count = [&](std::uint32_t n) { return std::size_t{nodes[n].end} - nodes[n].begin; };
+    return task.a == task.b ? 2 * count(task.a) : count(task.a) + count(task.b);
+  };
+  while (tasks_.size() < kTasks) {
+    const auto largest = std::max_element(tasks_.begin(), tasks_.end(),
+                                          [&](const auto& x, const auto& y) { return size(x) < size(y); });
+    const CrossingScratch::Task task = *largest;
+    if (nodes[task.a].is_leaf() || nodes[task.b].is_leaf()) break;
+    *largest = tasks_.back();
+    tasks_.pop_back();
+    const std::uint32_t a0 = task.a + 1, a1 = nodes[task.a].right, b0 = task.b + 1, b1 = nodes[task.b].right;
+    if (task.a == task.b)
+      tasks_.insert(tasks_.end(), {{a0, a0}, {a0, a1}, {a1, a1}});
+    else
+      tasks_.insert(tasks_.end(), {{a0, b0}, {a0, b1}, {a1, b0}, {a1, b1}});
+  }
+}
+
+CrossingScratch CrossingTriangles::make_scratch() const {
+  CrossingScratch scratch;
+  scratch.waiting.resize(tasks_.size());
+  scratch.found.resize(tasks_.size());
+  for (auto& waiting : scratch.waiting) waiting.reserve(4 * kTreeStack);
+  for (auto& found : scratch.found) found.reserve(tree_->triangles().size() / 16 + 64);
+  return scratch;
+}
+
+bool CrossingTriangles::are_neighbours(std::uint32_t leaf, std::uint32_t other) const {
+  if ((neighbour_bits_[leaf] >> (other % 64) & 1) == 0) return false;
+  return std::binary_search(neighbours_.begin() + neighbour_starts_[leaf],
+                            neighbours_.begin() + neighbour_starts_[leaf + 1], other);
+}
+
+void CrossingTriangles::meet(const PosedSurface& surface, std::uint32_t leaf, std::uint32_t other,
+                             std::vector<std::uint32_t>& found) const {
+  const std::span<const Vec3f> positions = surface.positions();
+  const TriangleTree::Node &a = tree_->nodes()[leaf], &b = tree_->nodes()[other];
+  const std::span<const Triangle> triangles = tree_->triangles();
+  const auto corners = [&](const Triangle& f) {
+    return std::array<Vec3f, 3>{positions[f[0]], positions[f[1]], positions[f[2]]};
+  };
+  if (are_neighbours(leaf, other)) {
+    // Skin that goes on flat cannot cross itself.
+    const auto area = [&](const TriangleTree::Node& node) {
+      Vec3f sum = Vec3f::Zero();
+      for (std::uint32_t t = node.begin; t < node.end; ++t) {
+        const auto f = corners(triangles[t]);
+        sum += (f[1] - f[0]).cross(f[2] - f[0]);
+      }
+      return sum;
+    };
+    constexpr float kFlat = 0.3f;  // cosine
+    const Vec3f normal = area(a), others = area(b);
+    if (normal.dot(others) > kFlat * normal.norm() * others.norm()) return;
+  }
+  for (std::uint32_t t = a.begin; t < a.end; ++t) {
+    const std::array<Vec3f, 3> f = corners(triangles[t]);
+    for (std::uint32_t u = leaf == other ? t + 1 : b.begin; u < b.end; ++u) {
+      if (shares_corner(triangles[t], triangles[u]) || !triangles_cross(f, corners(triangles[u]))) continue;
+      found.push_back(tree_->order()[t]);
+      found.push_back(tree_->order()[u]);
+    }
+  }
+}
+
+void CrossingTriangles::search(const PosedSurface& surface, CrossingScratch::Task task,
+                               std::vector<CrossingScratch::Task>& waiting,
+                               std::vector<std::uint32_t>& found) const {
+  const std::span<const TriangleTree::Node> nodes = tree_->nodes();
+  const std::span<const PosedSurface::Box> boxes = surface.boxes();
+  waiting.clear();
+  found.clear();
+  waiting.push_back(task);
+  while (!waiting.empty()) {
+    const auto [a, b] = waiting.back();
+    waiting.pop_back();
+    if (a != b && !overlap(boxes[a], boxes[b])) continue;
+    const bool a_ends = nodes[a].is_leaf(), b_ends = nodes[b].is_leaf();
+    if (a_ends && b_ends) {
+      meet(surface, a, b, found);
+    } else if (a == b) {
+      waiting.push_back({a + 1, a + 1});
+      waiting.push_back({a + 1, nodes[a].right});
+      waiting.push_back({nodes[a].right, nodes[a].right});
+    } else if (b_ends || (!a_ends && nodes[a].end - nodes[a].begin >= nodes[b].end - nodes[b].begin)) {
+      waiting.push_back({a + 1, b});
+      waiting.push_back({nodes[a].right, b});
+    } else {
+      waiting.push_back({a, b + 1});
+      waiting.push_back({a, nodes[b].right});
+    }
+  }
+}
+
+void CrossingTriangles::find(const PosedSurface& surface, CrossingScratch& scratch) const {
+  parallel_blocks(tasks_.size(), 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i)
+      search(surface, tasks_[i], scratch.waiting[i], scratch.found[i]);
+  });
+}
+
+}  // namespace sinew

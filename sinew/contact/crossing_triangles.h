@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <sinew/contact/posed_surface.h>
+#include <sinew/geometry/mesh.h>
+
+namespace sinew {
+
+/// Scratch of one performer; made by CrossingTriangles::make_scratch().
+struct CrossingScratch {
+  struct Task {
+    std::uint32_t a, b;  ///< nodes of the tree; the same: within it
+  };
+  std::vector<std::vector<Task>> waiting;         ///< per task
+  std::vector<std::vector<std::uint32_t>> found;  ///< per task: triangles
+};
+
+/// Finds where a surface passes through itself: the triangles that cross another one. In float, for rays to
+/// begin with; which pairs there are exactly is the business of geometry/intersections.h. Neighbours that
+/// share a corner are not looked at.
+class CrossingTriangles {
+ public:
+  /// The tree must outlive it.
+  explicit CrossingTriangles(const TriangleTree& tree);
+
+  CrossingScratch make_scratch() const;
+  /// Lists in CrossingScratch::found the numbers in the mesh of triangles that cross others, some of them
+  /// more than once.
+  void find(const PosedSurface& surface, CrossingScratch& scratch) const;
+
+ private:
+  void search(const PosedSurface& surface, CrossingScratch::Task task,
+              std::vector<CrossingScratch::Task>& waiting, std::vector<std::uint32_t>& found) const;
+  void meet(const PosedSurface& surface, std::uint32_t leaf, std::uint32_t other,
+            std::vector<std::uint32_t>& found) const;
+  bool are_neighbours(std::uint32_t leaf, std::uint32_t other) const;
+
+  const TriangleTree* tree_;
+  std::vector<CrossingScratch::Task> tasks_;
+  // Per node of the tree, leaves that share a vertex with it, ascending; and a bit for each, by its number.
+  std::vector<std::uint32_t> neighbour_starts_, neighbours_;
+  std::vector<std::uint64_t> neighbour_bits_;
+};
+
+}  // namespace sinew
