@@ -18,7 +18,7 @@ struct SpringState {
 };
 
 /// m a = k (x_s − x_d) + c (v_s − v_d) + m g for a point x_d behind a leader x_s (Larboulette, Cani and
-/// Arnaldi 2006, §2.3; METHODS' sign of g), solved exactly: for u = x_d − x_s it is the damped oscillator
+/// Arnaldi 2006, §2.3; g is a vector, so it is added), solved exactly: u = x_d − x_s is the damped oscillator
 /// ü + 2 ζω u̇ + ω² u = g − a_s, ω² = k / m, ζω = c / 2m. Stable for any stiffness and step.
 ///
 /// Between two frames the leader goes on the cubic through its last four places, its acceleration changes

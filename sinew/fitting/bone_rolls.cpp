@@ -137,9 +137,9 @@ class RollTransfer {
     if (!placed_[b]) return;
     const Vec3d is = new_direction(b);
     if (is.isZero(0) || old_direction(b).isZero(0)) return;
-    // §3.1.3.3 (a), from what the parent did.
+    // Poirier 2009, §3.1.3.3 (a), from what the parent did.
     const Quatd shortest = rotation_between(rotation_[b] * old_direction(b), is) * rotation_[b];
-    // §3.1.3.3 (b).
+    // Poirier 2009, §3.1.3.3 (b).
     RollCorrection head;
     if (parent.valid() && placed_[parent] && next_[parent] == b && !is_girdle_joint(b))
       head = by_joint(parent, b, b, shortest);

@@ -204,9 +204,9 @@ class ControllerLinker {
             (nearest_on_segment(bone.head, bone.tail, head) - head).norm()};
   }
 
-  /// §3.1.3.4.1 (a), through mechanism bones: deforming bones that the controller constrains, the fewest
-  /// constraints first. What is between hands its motion on by constraints, to the deforming bone it stands
-  /// for, and to its children.
+  /// Poirier 2009, §3.1.3.4.1 (a), through mechanism bones: deforming bones that the controller constrains,
+  /// the fewest constraints first. What is between hands its motion on by constraints, to the deforming bone
+  /// it stands for, and to its children.
   std::vector<BoneId> constrained_by(BoneId c) const {
     PerBone<double> cost(rig_.bones.size(), kUnlinked);
     using Entry = std::pair<double, BoneId>;
@@ -237,7 +237,7 @@ class ControllerLinker {
     return bones;
   }
 
-  /// §3.1.3.4.1 (b), else (c).
+  /// Poirier 2009, §3.1.3.4.1 (b), else (c).
   void follow_parent(BoneId c, PerBone<char>& settled) {
     settled[c] = 1;  // now, so that cycles of parents by armature end
     const BoneId parent = leader_of(c);
@@ -273,7 +273,7 @@ class ControllerLinker {
         }
   }
 
-  /// §3.1.3.4.1 (c): deforming bones below, those of lowest symmetry level first.
+  /// Poirier 2009, §3.1.3.4.1 (c): deforming bones below, those of lowest symmetry level first.
   std::vector<BoneId> descendants(BoneId c) const {
     std::vector<BoneId> bones;
     std::vector<BoneId> open = children_[c];

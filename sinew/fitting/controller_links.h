@@ -32,7 +32,7 @@ struct ControllerLink {
   /// `character`, and for bones that are no controllers.
   std::vector<BoneId> bones;
   /// Joints that its head and tail lie on, the best first; those of bones[0] come before others. Where both
-  /// ends have one it is a double link (§3.1.3.4.2): clear `tail_joints` for a single one.
+  /// ends have one it is a double link (Poirier 2009, §3.1.3.4.2): clear `tail_joints` for a single one.
   std::vector<BoneEnd> head_joints, tail_joints;
   bool head_on_ground = false, tail_on_ground = false;  ///< the tail's counts with the head's only
 };

@@ -94,8 +94,8 @@ class ControllerMover {
     character_.to += (ground_ - up_.dot(character_.to)) * up_;
   }
 
-  /// §3.1.3.4.3: the rotation and the scale of a deforming bone, about its head; so its tail, and any point
-  /// along it, goes where the bone's does.
+  /// Poirier 2009, §3.1.3.4.3: the rotation and the scale of a deforming bone, about its head; so its tail,
+  /// and any point along it, goes where the bone's does.
   PivotedSimilarity motion(BoneId b) {
     const RigBone &was = old_bone(b), &is = new_bone(b);
     PivotedSimilarity motion;
@@ -173,7 +173,7 @@ class ControllerMover {
     fitted_.fate[c] = BoneFate::carried;
     Vec3d head = by(old_bone(c).head), tail = by(old_bone(c).tail);
     const auto to_ground = [&](const Vec3d& p) -> Vec3d { return (ground_ - up_.dot(p)) * up_; };
-    // The head first, and all with it; then the tail, which aims and stretches (§3.1.3.4.2).
+    // The head first, and all with it; then the tail, which aims and stretches (Poirier 2009, §3.1.3.4.2).
     const BoneEnd* head_joint = first_kept(link.head_joints);
     Vec3d shift = Vec3d::Zero();
     if (head_joint)

@@ -24,7 +24,7 @@ class GraphMatcher {
                const MatchingOptions& options)
       : rig_(rig), levels_(levels), options_(options), rig_size_(graph_size(rig)) {
     rig_symmetry_ = graph_symmetry(rig, Mat3d::Identity(), options.symmetry);
-    // §3.1.2.3: each level of the mesh has its own.
+    // Poirier 2009, §3.1.2.3: each level of the mesh has its own.
     for (const ResolutionLevel& level : levels)
       symmetry_.push_back(graph_symmetry(level.graph, mesh_from_rig.transpose(), options.symmetry));
     mesh_size_ = graph_size(levels[0].graph);

@@ -10,8 +10,8 @@ namespace sinew {
 
 namespace {
 
-/// §3.1.2.5: groups in which the longest and the shortest differ by less than C, split where lengths differ
-/// most. `arcs` by length, longest first.
+/// Poirier 2009, §3.1.2.5: groups in which the longest and the shortest differ by less than C, split where
+/// lengths differ most. `arcs` by length, longest first.
 std::vector<std::vector<ArcId>> split_by_length(const std::vector<ArcId>& arcs, const PerArc<double>& length,
                                                 double max_difference) {
   if (arcs.size() < 2 || length[arcs.front()] - length[arcs.back()] < max_difference) return {arcs};
@@ -29,7 +29,7 @@ std::vector<std::vector<ArcId>> split_by_length(const std::vector<ArcId>& arcs, 
   return groups;
 }
 
-/// §3.1.2.6: which of a pair is on the positive side.
+/// Poirier 2009, §3.1.2.6: which of a pair is on the positive side.
 bool first_is_left(const Vec3d& first, const Vec3d& second) {
   const Vec3d across = first - second;
   Eigen::Index axis = 0;

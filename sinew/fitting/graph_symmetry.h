@@ -23,8 +23,8 @@ struct ArcSymmetry {
 };
 
 struct SymmetryOptions {
-  /// C of §3.1.2.5: arcs whose lengths differ by as much are not symmetric to each other; a share of the
-  /// longest path from the head. The paper gives no number; by hand, on the built-in characters.
+  /// C of Poirier 2009, §3.1.2.5: arcs whose lengths differ by as much are not symmetric to each other; a
+  /// share of the longest path from the head. The paper gives no number; by hand, on the built-in characters.
   double length_difference = 0.1;
 };
 

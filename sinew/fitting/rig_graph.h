@@ -29,8 +29,9 @@ struct RigGraph {
 
 struct RigGraphOptions {
   /// Forks that follow each other within this share of the longest path from the head become one, towards the
-  /// head, as those of meshes do (§3.1.2.2): whether a thumb starts at the wrist and the fingers a hand's
-  /// length further on is a matter of how a rig is drawn. By hand, on the built-in characters.
+  /// head, as those of meshes do (Poirier 2009, §3.1.2.2): whether a thumb starts at the wrist and the
+  /// fingers a hand's length further on is a matter of how a rig is drawn. By hand, on the built-in
+  /// characters.
   double merge_forks_within = 0.065;
 };
 

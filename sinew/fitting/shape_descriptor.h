@@ -12,7 +12,8 @@ using ShapeDescriptor = std::vector<int>;
 
 PerNode<ShapeDescriptor> shape_descriptors(const LimbGraph& graph);
 
-/// The first two numbers, which is what matching compares (§3.1.3.1): {1, children}, or {1} for a leaf.
+/// The first two numbers, which is what matching compares (Poirier 2009, §3.1.3.1): {1, children}, or {1} for
+/// a leaf.
 ShapeDescriptor local_shape(const LimbGraph& graph, NodeId node);
 
 }  // namespace sinew

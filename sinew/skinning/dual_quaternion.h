@@ -37,7 +37,7 @@ DualQuaternionScratch make_dual_quaternion_scratch(std::size_t joint_count, std:
 /// Dual quaternion skinning (Vaillant 2015, §2.1.2; Kavan et al. 2007): q̂ = Σ w_i s_i q̂_i, s_i = ±1 so that
 /// every real part lies in the hemisphere of the vertex's heaviest joint; divided by the norm of the real
 /// part; applied. Scale and shear, which dual quaternions cannot hold, are blended linearly first, joint by
-/// joint (METHODS §1), never dropped. Same contract as linear_blend_skinning, but for the scratch.
+/// joint, never dropped. Same contract as linear_blend_skinning, but for the scratch.
 void dual_quaternion_skinning(std::span<const Vec3f> rest, const PackedWeights& weights,
                               std::span<const Affine3d> posed_from_rest, DualQuaternionScratch& scratch,
                               std::span<Vec3f> posed);
