@@ -15,7 +15,7 @@
 namespace sinew {
 
 enum class BindMethod {
-  heat,      ///< heat diffused over the surface from the nearest visible bone: smooth, follows the shape
+  heat,      ///< heat diffused over the surface from the nearest bone: smooth, follows the shape
   rigid,     ///< each vertex follows one joint: the one with the most heat
   envelope,  ///< by distance to the bones alone, without looking at the surface
 };

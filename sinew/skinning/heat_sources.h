@@ -31,10 +31,9 @@ struct HeatSources {
 ///   whose side a vertex lies is the nearer.
 /// - Bones that a vertex faces away from are farther: divided by ((1 + cos) / 2)², cos between the bone's
 ///   direction and the direction into the flesh, but no more than five times as far.
-/// - What of the segment to the bone lies outside of the flesh counts 4-fold. The papers take or refuse a
-/// bone by
-///   whether it is visible; then a toe that its neighbour hides from the toes' bone goes to the foot's, and
-///   vertices behind a mouth see none at all.
+/// - The pieces of the segment to the bone that lie outside of the flesh count 4-fold. The paper takes a bone
+///   only if it is visible; then a toe that its neighbour hides from the toes' bone goes to the foot's, and
+///   vertices behind a mouth see no bone at all.
 /// - Bones that lie outside for the most part are four times as far.
 ///
 /// `normals` point outwards (geometry/orientation.h); distances below a vertex's `smallest` (metres, above 0)
