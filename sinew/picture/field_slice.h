@@ -32,7 +32,7 @@ void draw_field_slice(Image& image, const FieldFunction& field, const CutPlane& 
 
 /// A surface cut open by a plane, with a field painted on the plane: the side away from the camera stays, as
 /// clay (whichever way the plane's normal points; `clay.cut` is not looked at), and a dark line shows where
-/// the plane meets the surface. Bones of `clay` are drawn on top, as lines. As in Vaillant 2012,
+/// the plane meets the surface. Bones of `clay` are drawn on top, as lines. As in Vaillant et al. 2012,
 /// figure 2 (f–h). Throws Error as render_clay() and draw_field_slice() do.
 Image render_field_slice(const DrawnSurface& surface, const ClayFrame& frame, const FieldFunction& field,
                          const CutPlane& plane, const Camera& camera, const ClayOptions& clay,
