@@ -9,14 +9,15 @@
 
 namespace sinew {
 
-/// A layer that tracks the skin in the fields of its bones; for those who show the fields and what was done.
+/// A layer that tracks the skin in the fields of its bones. Pictures and rulers use this interface to show
+/// the fields and what the layer did.
 class FieldLayer : public Layer {
  public:
   virtual const SkinTracker& tracker() const = 0;
   /// What the last frame did to each welded vertex; `state` is one of this layer's.
   virtual std::span<const TrackMark> marks(const LayerState& state) const = 0;
-  /// Per binding, where the last frame carried its field: as the pose does, but for bones that have risen out
-  /// of other flesh (tracking/bone_lift.h).
+  /// Per binding, where the last frame carried its field: as the pose does, except for bones that were moved
+  /// out of other flesh (tracking/bone_lift.h).
   virtual std::span<const Affine3d> carried_fields(const LayerState& state) const = 0;
 
   const FieldSet& fields() const { return tracker().fields(); }

@@ -39,14 +39,14 @@ struct BoneLiftScratch {
   std::vector<Affine3d> transforms;       ///< as the pose's, lifted
 };
 
-/// Skin folds against other skin as long as its bones stay outside. A finger whose bone lies inside of a
-/// thigh has no place for its skin: it would shrink to the bone and be hidden there. Such bones rise, for the
-/// skin only, to the surface of what they are in, or between two bodies to where these press on them equally.
+/// Depenetration: moves bones out of other flesh, for the skin only; the pose stays as it is. Without it the
+/// skin of a finger whose bone lies inside of a thigh would shrink to the bone and be hidden there. A bone
+/// rises to the surface of the flesh that it is in, or between two bodies to where both press on it equally.
 /// Of two limbs the smaller one moves. Bones keep their lengths, and carry what hangs on them; hands stay in
 /// one piece and go to one side.
 ///
-/// Not in the papers; docs/implicit.md says why each step is there. History-free. A bone that the pose leads
-/// through the middle of another limb changes sides there.
+/// Not in the papers; docs/implicit.md gives the reason of each step. History-free. A bone that the pose
+/// leads through the middle of another limb changes sides there.
 class BoneLift {
  public:
   /// `own` names each vertex's own field, -1: none; `weights` are by transforms, of which there are

@@ -9,9 +9,9 @@
 
 namespace sinew {
 
-/// Near a joint the fields of its two bones end, and their equal values do not say where the skins of a fold
-/// meet: they hook round the ends. There they meet in a plane through the joint, halfway between the bones.
-/// No paper has it.
+/// Near a joint the fields of its two bones end. The surface where both are equal hooks round the bones'
+/// ends, so it is not where the skins of a fold should meet. There they meet in a plane through the joint,
+/// halfway between the bones. Not in the papers.
 struct FoldPlane {
   Vec3f normal = Vec3f::Zero();  ///< to the child's side; zero where the bones lie on each other: no plane
   /// To where the joint closes, as long as the cosine of half of the angle between the bones: 0 for a

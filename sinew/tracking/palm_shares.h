@@ -10,15 +10,16 @@
 
 namespace sinew {
 
-/// How far a vertex's skin is that of one of a palm's bones.
+/// The share of one palm bone in a vertex's own field.
 struct PalmShare {
   std::uint16_t field = 0;
   float share = 0;
 };
 
-/// The bones of a palm lie in each other's flesh. Which of them moves a vertex most says little there: the
-/// vertex's own field is the mean of theirs, by its weights, so that it has no seams, and they do not meet
-/// each other. In compact storage; none for vertices of one bone alone.
+/// The bones of a palm lie side by side in the same flesh, so the bone that moves a vertex most means little
+/// there. The vertex's own field is the mean of these bones' fields, by its weights, which leaves no seams
+/// between them, and they are never in contact with each other. In compact storage; none for vertices of one
+/// bone alone.
 struct PalmShares {
   std::vector<std::uint32_t> starts{0};
   std::vector<PalmShare> entries;

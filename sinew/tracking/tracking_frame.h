@@ -11,7 +11,8 @@ namespace sinew {
 
 /// One frame of SkinTracker (Vaillant et al. 2012, §5; Vaillant 2015, §4.6.2), shared by the threads that do
 /// it: every function treats one block of vertices. Sweeps over the surface read `now` and write `next`; all
-/// else writes to the block's own vertices only. tests/reference/implicit_tracking.h says the same plainly.
+/// other functions write to the block's own vertices only. tests/reference/implicit_tracking.h is a plain
+/// version of the same.
 class SkinTracker::Frame {
  public:
   using Contact = SkinContact;
@@ -27,14 +28,16 @@ class SkinTracker::Frame {
   /// Finds the fields that reach a block.
   void find_fields(std::size_t b) const;
 
-  /// Finds them, and the block's vertices that have something to do, and projects these a first time.
+  /// Finds the fields that reach a block and its active vertices (those that must move), and projects these a
+  /// first time.
   void start(std::size_t b, int times) const;
 
-  /// Whether all that a vertex has to do with is as at rest, moved as one: it stays where it is.
+  /// Whether all fields that reach a vertex have moved rigidly together, as at rest: then the vertex stays
+  /// where it is.
   bool is_as_at_rest(const TrackingScratch::Block& block, std::size_t i) const;
 
-  /// Finds the values that vertices are to go to, from where a geometric skin puts them (`start`), and what
-  /// is present where they are now.
+  /// Finds the field values that vertices should reach, from where the geometric skin puts them (`start`),
+  /// and the fields that are not zero where they are now.
   void aim(std::size_t b) const;
 
   /// Brings active vertices to their own side, then up to `times` steps towards their iso-value, or straight
@@ -42,16 +45,16 @@ class SkinTracker::Frame {
   /// field is.
   void settle(std::size_t b, int times, std::span<Vec3f> normals) const;
 
-  /// Says how near vertices are to other parts' skin that faces them, into `next_beta`: 1 at a contact. Bones
-  /// have moved when start() was not called for all vertices in this frame.
+  /// Writes to `next_beta` how near vertices are to other parts' skin that faces them: 1 at a contact. Set
+  /// `bones_have_moved` when start() was not called for all vertices in this frame.
   void find_touch(std::size_t b, bool bones_have_moved) const;
 
-  /// Asks active vertices' fields where they are now and projects them: brings them to their own side, then
-  /// up to `times` steps towards their iso-value.
+  /// Evaluates the fields at the active vertices' present places and projects them: brings them to their own
+  /// side, then up to `times` steps towards their iso-value.
   void project_again(std::size_t b, int times) const;
 
-  /// Takes active vertices to `next`, then projects them. Those that stay near where their fields were asked,
-  /// and far from contacts, by what they were there.
+  /// Moves active vertices to `next`, then projects them. Vertices that are still near the place of their
+  /// last evaluation, and far from contacts, reuse its value and gradient.
   void follow(std::size_t b, int times) const;
 
   /// Tangential relaxation (eq. 7 and 8) of displacements that have been made coherent, into `next`.
@@ -102,11 +105,11 @@ class SkinTracker::Frame {
   /// Says which blocks have some β.
   void find_warm(std::size_t b) const;
 
-  /// Makes the vertices that β reached active, too. What is smoothed stays where that puts it: it has no
-  /// iso-value in a contact.
+  /// Makes the vertices that β reached active, too. Smoothed skin stays where smoothing puts it, because it
+  /// has no iso-value in a contact.
   void widen(std::size_t b) const;
 
-  /// Vertices that have gone some way may have come to other fields.
+  /// Looks for new fields near vertices that have moved far.
   void look_round(std::size_t b) const;
 
   /// Laplacian smoothing by β (eq. 9), into `next`. The mean is by the ring's mean value coordinates, which
@@ -146,8 +149,8 @@ class SkinTracker::Frame {
   /// Finds what is present at all vertices of a block.
   void find_present(std::size_t b) const;
 
-  /// Which of a block's fields are not zero at a vertex: of the others it hears nothing until it is asked
-  /// again. Those `known` are not asked.
+  /// Which of a block's fields are not zero at a vertex. The others are ignored until the next call. Fields
+  /// in `known` are not evaluated.
   std::uint64_t present_fields(const TrackingScratch::Block& block, std::size_t i, const Vec3f& at,
                                std::uint64_t known = 0) const;
 
@@ -156,17 +159,18 @@ class SkinTracker::Frame {
 
   /// How far skin is inside of flesh: 0 on the outside, 1 in a fold.
   float sunk(std::size_t i, const Probe& p) const;
-  /// The way of skin that has sunk in to its own side of its bone. Behind it the fields lead farther and
-  /// farther away.
+  /// The displacement that brings sunk skin back to its own side of its bone. Behind the bone the fields'
+  /// gradients would lead it farther and farther away.
   Vec3f way_round(std::size_t i, const Probe& p) const;
-  /// The way of skin that has sunk in near a joint to the plane in which a fold's skins meet, from either
-  /// side. So close to the bones fields do not know the way, and skin would hang into the flesh as a pocket.
+  /// The displacement that brings skin that has sunk in near a joint to the fold plane, from either side. So
+  /// close to the bones the fields' gradients are no guide, and skin would hang into the flesh as a pocket.
   Vec3f way_to_fold(std::size_t i, const Probe& p) const;
   /// How far a vertex lies between its own part and the nearest other, not beside both.
   float between(const Probe& p) const;
 
-  /// Skin that a geometric skin has swollen may keep some of it: tissue that a fold displaces. Not where
-  /// another part comes near, which knows of the fields only.
+  /// The field value for skin that the geometric skin has swollen: it may keep a share of the swelling, which
+  /// stands for tissue that a fold displaces. None where another part comes near, because that part is
+  /// stopped by the unswollen fields.
   float swollen_target(std::size_t i, const Probe& p) const;
 
   /// 1 for a vertex that lies between its own part and another, 0 for one on the outside.
@@ -178,9 +182,9 @@ class SkinTracker::Frame {
 
   bool past_bone(std::size_t i, const Probe& p) const;
 
-  /// Takes some of a batch's vertices, which are across, along the steepest way of f_own − f_other, but not
-  /// away from the own bone: behind the other's bone its gradient points the wrong way. Ends at the best
-  /// place there was.
+  /// Moves the batch's vertices that are across a contact along the gradient of f_own − f_other, but not away
+  /// from their own bone: behind the other's bone the gradient points the wrong way. Ends at the best place
+  /// that was found.
   void bring_back(const TrackingScratch::Block& block, Batch& batch, const Ways& across) const;
 
   /// A step of Newton's method for f = target (eq. 6, whose sign the papers print wrongly).
@@ -195,8 +199,7 @@ class SkinTracker::Frame {
   template <typename Good>
   void go(const TrackingScratch::Block& block, Batch& batch, Ways& ways, const Good& good) const;
 
-  /// The vertex's displacement, nearer to its neighbours' by a share, and near enough for the strain. Where
-  /// neighbours disagree one of them is wrong.
+  /// The vertex's displacement, brought nearer to its neighbours' by a share, and within the strain limit.
   Vec3f coherent(std::size_t i, float share) const;
 
   /// Finds out which pairs of joints have turned against each other by so much that triangles of skin that

@@ -11,10 +11,10 @@
 
 namespace sinew {
 
-/// A bone that turns about its own axis takes its field along, and a part that is wide on one side then
-/// stands out of the skin beside it, which a geometric skin turned by a share only. So every vertex sees the
-/// fields that it lies in at rest turned by just as much as it was turned itself: under a twist alone it has
-/// the values of its rest. No paper has it.
+/// A bone that turns about its own axis turns its whole field. The skin beside the joint turns by a share
+/// only, so a part that is wide on one side would push out of it. So for each vertex, the fields that it lies
+/// in at rest are turned by exactly as much as the vertex itself: under a twist alone it keeps the field
+/// values of its rest. Not in the papers.
 ///
 /// What a joint does in a pose: a turn about one axis through it.
 struct JointTwist {
