@@ -219,6 +219,20 @@ TEST(RayOrigins, DISABLED_WithoutABoneStayTheVertices) {
   expect_two_balls_have_no_rays(ContactParams().attachment_sweeps);
 }
 
+TEST(RayOrigins, WeightsWithoutABoneDoNotCount) {
+  const Mesh ball = test::moved(test::make_icosphere(1, 0.3f), {2, 0, 0});
+  SkinWeights weights;
+  for (std::size_t v = 0; v < ball.positions.size(); ++v) {
+    weights.joints.insert(weights.joints.end(), {0, 7});
+    weights.values.insert(weights.values.end(), {0.25f, 0.75f});
+    weights.starts.push_back(static_cast<std::uint32_t>(weights.joints.size()));
+  }
+  FieldSet fields;
+  add_bone(fields, 0, {2, 0, 0}, {2, 0, 0});
+  for (const Vec3f& origin : Skin(ball.view(), weights).origins(fields))
+    EXPECT_NEAR((origin - Vec3f(2, 0, 0)).norm(), 0, 1e-5);
+}
+
 TEST(RayOrigins, VerticesWithoutTrianglesAreNoTrouble) {
   Mesh mesh = test::make_icosphere(1, 0.3f);
   mesh.positions.push_back({9, 9, 9});
