@@ -43,6 +43,10 @@ class FieldVisitor {
                       std::string_view help) = 0;
   /// Comes before a field that has a new name: recipes may still say the old one, and readers warn of it.
   virtual void renamed(std::string_view /*old_name*/, std::string_view /*name*/) {}
+  /// A field that is no more: recipes may still say it, and readers warn that it does nothing, and why.
+  virtual void retired(std::string_view /*name*/, std::string_view /*why*/) {}
+  /// Texts of at most kMostTextBytes each, at most kMostEntries of them.
+  virtual void texts(std::string_view name, std::vector<std::string>& values, std::string_view help) = 0;
   /// At most kMostEntries objects.
   virtual void list(std::string_view name, FieldList& entries, std::string_view help) = 0;
 

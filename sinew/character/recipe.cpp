@@ -43,6 +43,12 @@ class FieldReader : public FieldVisitor {
     old_names_.emplace_back(name, old_name);
   }
 
+  void retired(std::string_view name, std::string_view why) override {
+    if (!object_.contains(std::string(name))) return;
+    warnings_.push_back(fmt::format("{}{}: does nothing any more: {}", where_, name, why));
+    old_names_.emplace_back("", name);
+  }
+
   void number(std::string_view name, double& value, double minimum, double maximum,
               std::string_view) override {
     const Json* given = find(name);
@@ -74,11 +80,17 @@ class FieldReader : public FieldVisitor {
   void text(std::string_view name, std::string& value, std::string_view) override {
     const Json* given = find(name);
     if (given == nullptr) return;
-    if (!given->is_string()) fail(name, fmt::format("expected a string, found {}", show(*given)));
-    const auto& given_text = given->get_ref<const std::string&>();
-    if (given_text.size() > kMostTextBytes)
-      fail(name, fmt::format("{} bytes are too long; allowed are {}", given_text.size(), kMostTextBytes));
-    value = given_text;
+    value = as_text(name, *given);
+  }
+
+  void texts(std::string_view name, std::vector<std::string>& values, std::string_view) override {
+    const Json* given = find(name);
+    if (given == nullptr) return;
+    if (!given->is_array()) fail(name, fmt::format("expected a list of strings, found {}", show(*given)));
+    if (given->size() > kMostEntries)
+      fail(name, fmt::format("{} entries are too many; allowed are {}", given->size(), kMostEntries));
+    values.clear();
+    for (const Json& entry : *given) values.push_back(as_text(name, entry));
   }
 
   void choice(std::string_view name, std::size_t& value, std::span<const std::string_view> allowed,
@@ -132,6 +144,13 @@ class FieldReader : public FieldVisitor {
     const auto field = object_.find(name_in_file(name));
     return field == object_.end() ? nullptr : &*field;
   }
+  const std::string& as_text(std::string_view name, const Json& given) const {
+    if (!given.is_string()) fail(name, fmt::format("expected a string, found {}", show(given)));
+    const auto& text = given.get_ref<const std::string&>();
+    if (text.size() > kMostTextBytes)
+      fail(name, fmt::format("{} bytes are too long; allowed are {}", text.size(), kMostTextBytes));
+    return text;
+  }
   bool is_old_name(const std::string& name) const {
     return std::any_of(old_names_.begin(), old_names_.end(),
                        [&](const auto& renaming) { return renaming.second == name; });
@@ -171,6 +190,9 @@ class FieldWriter : public FieldVisitor {
   }
   void text(std::string_view name, std::string& value, std::string_view) override {
     object[std::string(name)] = value;
+  }
+  void texts(std::string_view name, std::vector<std::string>& values, std::string_view) override {
+    object[std::string(name)] = values;
   }
   void choice(std::string_view name, std::size_t& value, std::span<const std::string_view> allowed,
               std::string_view) override {
@@ -216,6 +238,13 @@ class FieldDescriber : public FieldVisitor {
     fields.push_back({{"name", name},
                       {"type", "text"},
                       {"default", value},
+                      {"maximum_bytes", kMostTextBytes},
+                      {"help", help}});
+  }
+  void texts(std::string_view name, std::vector<std::string>& values, std::string_view help) override {
+    fields.push_back({{"name", name},
+                      {"type", "texts"},
+                      {"default", values},
                       {"maximum_bytes", kMostTextBytes},
                       {"help", help}});
   }
@@ -316,7 +345,8 @@ void append_fields(std::string& text, const Json& fields, std::size_t indent = 2
     if (field.contains("minimum"))
       range = fmt::format(", {} to {}", field["minimum"].dump(), field["maximum"].dump());
     if (field.contains("maximum_bytes"))
-      range = fmt::format(", at most {} bytes", field["maximum_bytes"].dump());
+      range = fmt::format(", at most {} bytes{}", field["maximum_bytes"].dump(),
+                          field["type"] == "texts" ? " each" : "");
     if (field.contains("allowed")) {
       range = ", one of:";
       for (const Json& choice : field["allowed"]) range.append(" ").append(choice.get<std::string>());

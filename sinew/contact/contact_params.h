@@ -16,32 +16,42 @@ struct ContactParams {
   int clear_sweeps = 6;        ///< that spread a shorter ray to its neighbours
 
   // Where on its ray a vertex stops.
-  float fade = 0.17f;        ///< edges over which a crossing takes effect: ε of CONTACT
+  float fade = 0.25f;        ///< edges over which a crossing takes effect: ε of CONTACT
   float side_width = 0.03f;  ///< field values over which one side becomes the other
   float middle = 0.05f;      ///< field value that draws the contact to the middle of an overlap
   float own_from = 0.1f;    ///< share of the largest weight from which on a bone is the vertex's own side …
   float own_wholly = 0.6f;  ///< … and from which on wholly so
   float reach = 0.85f;      ///< edges by which a vertex outlives an overlap nearer to its bone
   float hair = 0.085f;      ///< edges that a vertex retreats further, for triangles bridge what is round
+  float core = 0.2f;        ///< share of a ray, from the bone, that skin never retreats into
   int samples = 8;          ///< of the fields in an overlap
   int retreat_sweeps = 2;   ///< that smooth how far vertices retreat
 
   // Separation along normals.
+  int activity_sweeps = 3;     ///< that spread the retreat: separation acts on neighbours, too
   int sweeps = 6;              ///< of separation
-  int closing_sweeps = 4;      ///< of these, the first ones also close gaps
+  int push_sweeps = 3;   ///< that smooth how far vertices are pushed in a sweep
+  float most_push = 0.15f;  ///< edges, of a sweep
+  int sweeps_per_search = 3;   ///< of rays for what skin is in contact with
+  int closing_sweeps = 5;      ///< of these, the first ones also close gaps
   int unfolding_sweeps = 3;    ///< of these, the first ones also unfold
-  float gap = 0.125f;          ///< edges that two skins are apart at
+  float gap = 0.06f;          ///< edges that two skins are apart at
   float deep = 1.7f;           ///< edges of depth from which on a sweep moves less …
   float too_deep = 3.3f;       ///< … and does nothing: that is no contact that a normal could solve
   float far = 1.7f;            ///< edges of a gap from which on there is nothing to close
   float active_from = 0.042f;  ///< edges of retreat from which on separation works wholly
-  float closing_from = 0.33f;  ///< the same for closing and unfolding
+  float closing_from = 0.15f;  ///< the same for closing and unfolding
   float flat_area = 0.3f;      ///< share of a triangle's area below which it counts as folded …
   float flat_width = 0.6f;     ///< … wholly so that much below
+
+  // The shape that operators and muscles give (iso_shape.h).
+  float shape_reach = 1;  ///< ray lengths by which they can move skin outwards
+  int shape_sweeps = 2;   ///< that smooth how far they move it
 
   // Before all that: what the base skin itself turned inside out.
   int upright_sweeps = 10;  ///< that put such triangles upright
   int upright_rings = 3;    ///< of vertices round them that give way
+  int region_rings = 5;     ///< round what retreats, that smoothing and separation reach
 };
 
 }  // namespace sinew

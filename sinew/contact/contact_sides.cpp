@@ -29,7 +29,7 @@ ContactSides::ContactSides(const SkinWeights& weights, const FieldSet& fields, c
     for (const Influence& i : row) largest = std::max(largest, i.weight);
     for (const Influence& i : row) {
       const float share = (i.weight / largest - params.own_from) / (params.own_wholly - params.own_from);
-      if (share > 0) own_.push_back({static_cast<std::uint16_t>(i.joint), std::min(share, 1.0f)});
+      if (share > 0) own_.push_back({static_cast<std::uint16_t>(i.joint), std::min(share, 1.0f), i.weight});
     }
     starts_.push_back(static_cast<std::uint32_t>(own_.size()));
   }
@@ -53,7 +53,12 @@ float ContactSides::side(std::uint32_t vertex, std::span<const PosedField> posed
                          const Vec3f& at) const {
   const Own* begin = own_.data() + starts_[vertex];
   const Own* end = own_.data() + starts_[vertex + 1];
-  float own = -1, other = -1;
+  // Fields that are not present are 0 there.
+  float own = -1, other = static_cast<std::size_t>(end - begin) < posed.size() ? 0.0f : -1.0f;
+  for (const Own* o = begin; o != end; ++o) {
+    own = std::max(own, o->share - 1);
+    other = std::max(other, -o->share);
+  }
   const auto ask = [&](std::size_t field) {
     if (!posed[field].usable) return;
     const float value = posed[field].sample(at).value;

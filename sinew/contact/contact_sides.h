@@ -18,6 +18,16 @@ class ContactSides {
   /// `weights` are by transforms. Throws Error when the fields name transforms that are not there.
   ContactSides(const SkinWeights& weights, const FieldSet& fields, const ContactParams& params);
 
+  /// A field that moves a vertex, and how far it is the vertex's own: a_i, more than 0.
+  struct Own {
+    std::uint16_t field;
+    float share;
+    float weight;  ///< all the weight of what the field's bone moves
+  };
+  std::span<const Own> own(std::uint32_t vertex) const {
+    return {own_.data() + starts_[vertex], starts_[vertex + 1] - starts_[vertex]};
+  }
+
   /// The posed fields that can be other than zero in a box.
   struct Present {
     static constexpr std::size_t kMost = 64;
@@ -33,10 +43,6 @@ class ContactSides {
              const Vec3f& at) const;
 
  private:
-  struct Own {
-    std::uint16_t field;
-    float share;
-  };
   std::vector<std::uint32_t> starts_{0};
   std::vector<Own> own_;
 };

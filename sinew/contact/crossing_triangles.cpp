@@ -1,6 +1,7 @@
 #include <sinew/contact/crossing_triangles.h>
 
 #include <algorithm>
+#include <limits>
 
 #include <sinew/core/index.h>
 #include <sinew/core/parallel.h>
@@ -17,6 +18,12 @@ bool overlap(const PosedSurface::Box& a, const PosedSurface::Box& b) {
   return (a.low.array() <= b.high.array()).all() && (b.low.array() <= a.high.array()).all();
 }
 
+/// Whether all normals in a box lie in the half space about its middle.
+bool goes_straight_on(const PosedSurface::Box& normals) {
+  const Vec4f middle = normals.low + normals.high;
+  return middle.cwiseProduct(normals.low).cwiseMin(middle.cwiseProduct(normals.high)).sum() > 0;
+}
+
 bool shares_corner(const Triangle& f, const Triangle& g) {
   for (const std::uint32_t v : f)
     if (v == g[0] || v == g[1] || v == g[2]) return true;
@@ -31,8 +38,9 @@ float volume(const Vec3f& a, const Vec3f& b, const Vec3f& c, const Vec3f& d) {
 bool segment_crosses(const Vec3f& p, const Vec3f& q, const std::array<Vec3f, 3>& f) {
   const bool above = volume(f[0], f[1], f[2], p) > 0;
   if (above == volume(f[0], f[1], f[2], q) > 0) return false;
-  const bool side = volume(p, q, f[0], f[1]) > 0;
-  return side == volume(p, q, f[1], f[2]) > 0 && side == volume(p, q, f[2], f[0]) > 0;
+  // Strictly: a line through a corner, in the plane up to rounding, crosses nothing.
+  const float u = volume(p, q, f[0], f[1]), v = volume(p, q, f[1], f[2]), w = volume(p, q, f[2], f[0]);
+  return (u > 0 && v > 0 && w > 0) || (u < 0 && v < 0 && w < 0);
 }
 
 bool triangles_cross(const std::array<Vec3f, 3>& f, const std::array<Vec3f, 3>& g) {
@@ -103,6 +111,8 @@ CrossingTriangles::CrossingTriangles(const TriangleTree& tree) : tree_(&tree) {
 
 CrossingScratch CrossingTriangles::make_scratch() const {
   CrossingScratch scratch;
+  scratch.areas.assign(tree_->nodes().size(), Vec3f::Zero());
+  scratch.normals.resize(tree_->nodes().size());
   scratch.waiting.resize(tasks_.size());
   scratch.found.resize(tasks_.size());
   for (auto& waiting : scratch.waiting) waiting.reserve(4 * kTreeStack);
@@ -116,27 +126,46 @@ bool CrossingTriangles::are_neighbours(std::uint32_t leaf, std::uint32_t other) 
                             neighbours_.begin() + neighbour_starts_[leaf + 1], other);
 }
 
+void CrossingTriangles::find_normals(const PosedSurface& surface, CrossingScratch& scratch) const {
+  const std::span<const Vec3f> positions = surface.positions();
+  const auto nodes = tree_->nodes();
+  for (std::size_t n = nodes.size(); n-- > 0;) {
+    PosedSurface::Box& box = scratch.normals[n];
+    if (!nodes[n].is_leaf()) {
+      const PosedSurface::Box &left = scratch.normals[n + 1], &right = scratch.normals[nodes[n].right];
+      box.low = left.low.cwiseMin(right.low);
+      box.high = left.high.cwiseMax(right.high);
+      continue;
+    }
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    box.low.setConstant(kInfinity), box.high.setConstant(-kInfinity);
+    scratch.areas[n].setZero();
+    for (std::uint32_t t = nodes[n].begin; t < nodes[n].end; ++t) {
+      const Triangle& f = tree_->triangles()[t];
+      const Vec3f area = (positions[f[1]] - positions[f[0]]).cross(positions[f[2]] - positions[f[0]]);
+      const float length = area.norm();
+      if (!(length > 0)) continue;
+      scratch.areas[n] += area;
+      const Vec4f normal = Vec4f(area.x(), area.y(), area.z(), 0) / length;
+      box.low = box.low.cwiseMin(normal);
+      box.high = box.high.cwiseMax(normal);
+    }
+  }
+}
+
 void CrossingTriangles::meet(const PosedSurface& surface, std::uint32_t leaf, std::uint32_t other,
-                             std::vector<std::uint32_t>& found) const {
+                             std::span<const Vec3f> areas, std::vector<std::uint32_t>& found) const {
   const std::span<const Vec3f> positions = surface.positions();
   const TriangleTree::Node &a = tree_->nodes()[leaf], &b = tree_->nodes()[other];
   const std::span<const Triangle> triangles = tree_->triangles();
   const auto corners = [&](const Triangle& f) {
     return std::array<Vec3f, 3>{positions[f[0]], positions[f[1]], positions[f[2]]};
   };
-  if (are_neighbours(leaf, other)) {
-    // Skin that goes on flat cannot cross itself.
-    const auto area = [&](const TriangleTree::Node& node) {
-      Vec3f sum = Vec3f::Zero();
-      for (std::uint32_t t = node.begin; t < node.end; ++t) {
-        const auto f = corners(triangles[t]);
-        sum += (f[1] - f[0]).cross(f[2] - f[0]);
-      }
-      return sum;
-    };
+  if (leaf != other && are_neighbours(leaf, other)) {
     constexpr float kFlat = 0.3f;  // cosine
-    const Vec3f normal = area(a), others = area(b);
-    if (normal.dot(others) > kFlat * normal.norm() * others.norm()) return;
+    const Vec3f &normal = areas[leaf], &others = areas[other];
+    const float cosine = normal.dot(others);
+    if (cosine > 0 && cosine * cosine > kFlat * kFlat * normal.squaredNorm() * others.squaredNorm()) return;
   }
   for (std::uint32_t t = a.begin; t < a.end; ++t) {
     const std::array<Vec3f, 3> f = corners(triangles[t]);
@@ -148,21 +177,22 @@ void CrossingTriangles::meet(const PosedSurface& surface, std::uint32_t leaf, st
   }
 }
 
-void CrossingTriangles::search(const PosedSurface& surface, CrossingScratch::Task task,
-                               std::vector<CrossingScratch::Task>& waiting,
-                               std::vector<std::uint32_t>& found) const {
+void CrossingTriangles::search(const PosedSurface& surface, std::size_t task,
+                               CrossingScratch& scratch) const {
   const std::span<const TriangleTree::Node> nodes = tree_->nodes();
   const std::span<const PosedSurface::Box> boxes = surface.boxes();
+  std::vector<CrossingScratch::Task>& waiting = scratch.waiting[task];
+  std::vector<std::uint32_t>& found = scratch.found[task];
   waiting.clear();
   found.clear();
-  waiting.push_back(task);
+  waiting.push_back(tasks_[task]);
   while (!waiting.empty()) {
     const auto [a, b] = waiting.back();
     waiting.pop_back();
-    if (a != b && !overlap(boxes[a], boxes[b])) continue;
+    if (a == b ? goes_straight_on(scratch.normals[a]) : !overlap(boxes[a], boxes[b])) continue;
     const bool a_ends = nodes[a].is_leaf(), b_ends = nodes[b].is_leaf();
     if (a_ends && b_ends) {
-      meet(surface, a, b, found);
+      meet(surface, a, b, scratch.areas, found);
     } else if (a == b) {
       waiting.push_back({a + 1, a + 1});
       waiting.push_back({a + 1, nodes[a].right});
@@ -178,9 +208,9 @@ void CrossingTriangles::search(const PosedSurface& surface, CrossingScratch::Tas
 }
 
 void CrossingTriangles::find(const PosedSurface& surface, CrossingScratch& scratch) const {
+  find_normals(surface, scratch);
   parallel_blocks(tasks_.size(), 1, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i)
-      search(surface, tasks_[i], scratch.waiting[i], scratch.found[i]);
+    for (std::size_t i = begin; i < end; ++i) search(surface, i, scratch);
   });
 }
 

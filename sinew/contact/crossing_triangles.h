@@ -11,6 +11,8 @@ namespace sinew {
 
 /// Scratch of one performer; made by CrossingTriangles::make_scratch().
 struct CrossingScratch {
+  std::vector<Vec3f> areas;    ///< per node of the tree: normal times twice the area; of leaves only
+  std::vector<PosedSurface::Box> normals;  ///< per node, round the unit normals of its triangles
   struct Task {
     std::uint32_t a, b;  ///< nodes of the tree; the same: within it
   };
@@ -19,8 +21,10 @@ struct CrossingScratch {
 };
 
 /// Finds where a surface passes through itself: the triangles that cross another one. In float, for rays to
-/// begin with; which pairs there are exactly is the business of geometry/intersections.h. Neighbours that
-/// share a corner are not looked at.
+/// begin with; which pairs there are exactly is the business of geometry/intersections.h. Triangles that
+/// share a corner are not looked at, nor is skin that goes on without a bend: where all normals of a piece lie
+/// in one half space it does not pass through itself (Volino and Magnenat-Thalmann 1994, without their test
+/// of the piece's border).
 class CrossingTriangles {
  public:
   /// The tree must outlive it.
@@ -32,10 +36,10 @@ class CrossingTriangles {
   void find(const PosedSurface& surface, CrossingScratch& scratch) const;
 
  private:
-  void search(const PosedSurface& surface, CrossingScratch::Task task,
-              std::vector<CrossingScratch::Task>& waiting, std::vector<std::uint32_t>& found) const;
+  void find_normals(const PosedSurface& surface, CrossingScratch& scratch) const;
+  void search(const PosedSurface& surface, std::size_t task, CrossingScratch& scratch) const;
   void meet(const PosedSurface& surface, std::uint32_t leaf, std::uint32_t other,
-            std::vector<std::uint32_t>& found) const;
+            std::span<const Vec3f> areas, std::vector<std::uint32_t>& found) const;
   bool are_neighbours(std::uint32_t leaf, std::uint32_t other) const;
 
   const TriangleTree* tree_;

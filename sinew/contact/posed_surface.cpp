@@ -4,6 +4,38 @@
 
 namespace sinew {
 
+PosedSurface::PosedSurface(const TriangleTree& tree) : tree_(&tree), boxes_(tree.nodes().size()) {
+  if (boxes_.empty()) return;
+  fours_.reserve(boxes_.size() / 2 + 1);
+  gather(0);
+}
+
+std::uint32_t PosedSurface::gather(std::uint32_t node) {
+  const std::span<const TriangleTree::Node> nodes = tree_->nodes();
+  const auto number = static_cast<std::uint32_t>(fours_.size());
+  Four four;
+  for (auto* corners : {&four.low, &four.high})
+    for (Four::Numbers& numbers : *corners) numbers.setZero();
+  const auto add = [&](std::uint32_t n) { four.node[four.count++] = n; };
+  if (nodes[node].is_leaf()) {
+    add(node);
+  } else {
+    for (const std::uint32_t child : {node + 1, nodes[node].right}) {
+      if (nodes[child].is_leaf()) {
+        add(child);
+      } else {
+        add(child + 1);
+        add(nodes[child].right);
+      }
+    }
+  }
+  fours_.push_back(four);
+  for (std::uint32_t i = 0; i < four.count; ++i)
+    four.four[i] = nodes[four.node[i]].is_leaf() ? kLeaf : gather(four.node[i]);
+  fours_[number] = four;
+  return number;
+}
+
 void PosedSurface::refit(std::span<const Vec3f> positions) {
   positions_ = positions;
   const std::span<const TriangleTree::Node> nodes = tree_->nodes();
@@ -30,6 +62,13 @@ void PosedSurface::refit(std::span<const Vec3f> positions) {
     }
     boxes_[n] = box;
   }
+  for (Four& four : fours_)
+    for (std::uint32_t i = 0; i < four.count; ++i)
+      for (std::size_t k = 0; k < 3; ++k) {
+        const Box& box = boxes_[four.node[i]];
+        four.low[k][i] = box.low[static_cast<int>(k)];
+        four.high[k][i] = box.high[static_cast<int>(k)];
+      }
 }
 
 int PosedSurface::winding(const Vec3f& origin, const Vec3f& direction) const {

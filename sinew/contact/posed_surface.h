@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -15,6 +16,7 @@ struct Crossing {
   float t = 0;      ///< along the line
   int winding = 0;  ///< +1: the line enters the body there, −1: it leaves
   std::uint32_t triangle = 0;
+  std::array<float, 3> place{};  ///< weights of the triangle's corners, sum 1
 };
 
 /// A surface in the pose of a frame, for rays: a tree over its triangles that is made once and refitted. Rays
@@ -23,7 +25,7 @@ struct Crossing {
 class PosedSurface {
  public:
   /// The tree must outlive it.
-  explicit PosedSurface(const TriangleTree& tree) : tree_(&tree), boxes_(tree.nodes().size()) {}
+  explicit PosedSurface(const TriangleTree& tree);
 
   /// Fits the boxes to these positions, which must stay where they are while rays are asked.
   void refit(std::span<const Vec3f> positions);
@@ -45,9 +47,23 @@ class PosedSurface {
   std::span<const Box> boxes() const { return boxes_; }  ///< per node of the tree
 
  private:
+  /// Four nodes of the tree at a time, for rays: the nodes two levels below another one, or leaves above.
+  struct Four {
+    using Numbers = Eigen::Array<float, 4, 1>;
+    std::array<Numbers, 3> low, high;
+    std::array<std::uint32_t, 4> node{};  ///< of the tree; its four are `fours_[four]`, leaves have none
+    std::array<std::uint32_t, 4> four{};
+    std::uint32_t count = 0;
+  };
+  static constexpr std::uint32_t kLeaf = 0xffffffff;
+
+  /// Appends the four below a node, and all below them; returns its number.
+  std::uint32_t gather(std::uint32_t node);
+
   const TriangleTree* tree_;
   std::span<const Vec3f> positions_;
   std::vector<Box> boxes_;
+  std::vector<Four> fours_;
 };
 
 namespace detail {
@@ -84,13 +100,17 @@ inline float edge_area(const Vec3f& a, const Vec3f& b) {
 }
 
 /// The same as the triangle sees it whose edge runs from a to b, computed from the corner with the lower
-/// number so that both triangles of an edge see the same number; an edge that the foot lies on counts as a
-/// hair to one side of it, the same side for both of its triangles.
+/// number so that both triangles of an edge see the same number. Where the foot lies on an edge or a corner it
+/// counts as moved by (ε, ε²), so that of the triangles round it one is crossed.
 inline float directed_area(const Vec3f& a, const Vec3f& b, std::uint32_t number_a, std::uint32_t number_b) {
   constexpr float kHair = 1e-37f;  // less than any area that matters
   const bool turned = number_a > number_b;
   float area = turned ? edge_area(b, a) : edge_area(a, b);
-  if (area == 0) area = kHair;
+  if (area == 0) {
+    const Vec3f &low = turned ? b : a, &high = turned ? a : b;
+    const bool left = low.y() != high.y() ? low.y() > high.y() : low.x() < high.x();
+    area = left ? kHair : -kHair;
+  }
   return turned ? -area : area;
 }
 
@@ -99,50 +119,50 @@ inline float directed_area(const Vec3f& a, const Vec3f& b, std::uint32_t number_
 template <class Visit>
 void PosedSurface::cross(const Vec3f& origin, const Vec3f& direction, float from, float to,
                          const Visit& visit) const {
-  if (boxes_.empty() || !(direction.squaredNorm() > 0)) return;
+  if (fours_.empty() || !(direction.squaredNorm() > 0)) return;
   const detail::ShearedLine line(origin, direction);
-  const Vec4f start(origin.x(), origin.y(), origin.z(), 0);
-  // A direction along an axis divides by zero: infinities compare as they should, 0 · ∞ is caught below.
-  const Vec4f inverse(1 / direction.x(), 1 / direction.y(), 1 / direction.z(), 0);
-  constexpr float kSlack = 1.000001f;  // rounding of the slabs
-  std::array<std::uint32_t, kTreeStack> waiting;
-  std::size_t count = 0;
-  waiting[count++] = 0;
-  while (count > 0) {
-    const std::uint32_t n = waiting[--count];
-    const Box& box = boxes_[n];
-    bool misses = false;
-    float near = from, far = to;
-    for (int k = 0; k < 3; ++k) {
-      if (direction[k] == 0) {
-        misses |= origin[k] < box.low[k] || origin[k] > box.high[k];
+  // Along an axis that the ray does not move on, boxes it is outside of are passed far away.
+  constexpr float kStill = 1e-30f, kFar = 1e30f;
+  constexpr float kSlack = 1e-6f;  // rounding of the slabs
+  Vec3f inverse;
+  for (int k = 0; k < 3; ++k)
+    inverse[k] = 1 / (std::abs(direction[k]) > kStill ? direction[k] : std::copysign(kStill, direction[k]));
+  std::array<std::uint32_t, 4 * kTreeStack> waiting;
+  std::size_t waits = 0;
+  waiting[waits++] = 0;
+  while (waits > 0) {
+    const Four& four = fours_[waiting[--waits]];
+    Four::Numbers near = Four::Numbers::Constant(from), far = Four::Numbers::Constant(to);
+    for (std::size_t k = 0; k < 3; ++k) {
+      const float start = origin[static_cast<int>(k)], over = inverse[static_cast<int>(k)];
+      const Four::Numbers a = (four.low[k] - start) * over, b = (four.high[k] - start) * over;
+      near = near.max(a.min(b));
+      far = far.min(a.max(b));
+    }
+    far += kSlack * near.abs().max(far.abs().min(kFar));
+    unsigned met = 0;  // bits of the boxes that the ray meets
+    for (unsigned i = 0; i < 4; ++i) met |= static_cast<unsigned>(near[i] <= far[i]) << i;
+    for (met &= (1u << four.count) - 1; met != 0; met &= met - 1) {
+      const auto i = static_cast<std::size_t>(std::countr_zero(met));
+      if (four.four[i] != kLeaf) {
+        waiting[waits++] = four.four[i];
         continue;
       }
-      const float a = (box.low[k] - start[k]) * inverse[k], b = (box.high[k] - start[k]) * inverse[k];
-      near = std::max(near, std::min(a, b));
-      far = std::min(far, std::max(a, b));
-    }
-    const float slack = (kSlack - 1) * std::max(std::abs(near), std::abs(far));
-    if (misses || near > far + slack) continue;
-    const TriangleTree::Node& node = tree_->nodes()[n];
-    if (!node.is_leaf()) {
-      waiting[count++] = node.right;
-      waiting[count++] = n + 1;
-      continue;
-    }
-    for (std::uint32_t i = node.begin; i < node.end; ++i) {
-      const Triangle& f = tree_->triangles()[i];
-      const Vec3f a = line.place(positions_[f[0]]), b = line.place(positions_[f[1]]),
-                  c = line.place(positions_[f[2]]);
-      const float u = detail::directed_area(b, c, f[1], f[2]), v = detail::directed_area(c, a, f[2], f[0]),
-                  w = detail::directed_area(a, b, f[0], f[1]);
-      const bool positive = u > 0 && v > 0 && w > 0, negative = u < 0 && v < 0 && w < 0;
-      if (!positive && !negative) continue;
-      const float sum = u + v + w;
-      const float t = (u * a.z() + v * b.z() + w * c.z()) / sum;
-      if (!(t > from && t < to)) continue;
-      // Corners that run counter-clockwise round the line face the way it goes: it leaves there.
-      visit(Crossing{t, positive ? -1 : 1, tree_->order()[i]});
+      const TriangleTree::Node& leaf = tree_->nodes()[four.node[i]];
+      for (std::uint32_t t = leaf.begin; t < leaf.end; ++t) {
+        const Triangle& f = tree_->triangles()[t];
+        const Vec3f a = line.place(positions_[f[0]]), b = line.place(positions_[f[1]]),
+                    c = line.place(positions_[f[2]]);
+        const float u = detail::directed_area(b, c, f[1], f[2]), v = detail::directed_area(c, a, f[2], f[0]),
+                    w = detail::directed_area(a, b, f[0], f[1]);
+        const bool positive = u > 0 && v > 0 && w > 0, negative = u < 0 && v < 0 && w < 0;
+        if (!positive && !negative) continue;
+        const float scale = 1 / (u + v + w);
+        const float depth = (u * a.z() + v * b.z() + w * c.z()) * scale;
+        if (!(depth > from && depth < to)) continue;
+        // Corners that run counter-clockwise round the line face the way it goes: it leaves there.
+        visit(Crossing{depth, positive ? -1 : 1, tree_->order()[t], {u * scale, v * scale, w * scale}});
+      }
     }
   }
 }

@@ -18,12 +18,21 @@ struct FieldJoint {
   Vec3d place = Vec3d::Zero();  ///< at rest; both carry it along
 };
 
+/// Two fields that an operator of its own joins: those of a joint, or of parts that can touch.
+struct FieldPair {
+  std::uint32_t first = 0;
+  std::uint32_t second = 0;
+  Operator operation;
+  bool is_joint = false;  ///< the fields hang together there
+};
+
 /// The fields of a character and how they are composed. Immutable; poses of it are FieldPose.
 struct FieldSet {
   std::vector<BoneField> fields;         ///< none empty
   std::vector<std::uint32_t> transform;  ///< per field, which posed_from_rest moves it
   CompositionTree tree;                  ///< its leaves are the fields
   std::vector<FieldJoint> joints;
+  std::vector<FieldPair> pairs;  ///< which operators shape; joints that are not named stay as they are skinned
   std::vector<Muscle> muscles;  ///< see check_muscles()
   /// Per transform, the field of what it moves, or of the nearest one above that has a field; -1: none. May
   /// be empty: then just the fields' own transforms have one.

@@ -70,7 +70,7 @@ std::vector<std::size_t> mesh_of_vertices(const Character& character) {
 }
 
 /// Per joint of the skeleton, the part its field is made of; without triangles: none.
-std::vector<JointPart> joint_parts(const Character& character, const ImplicitOptions& options) {
+std::vector<JointPart> joint_parts(const Character& character, const FieldLayerOptions& options) {
   const std::size_t mesh_count = character.meshes().size();
   const std::vector<std::size_t> mesh_of_vertex = mesh_of_vertices(character);
   std::vector<std::uint8_t> allowed(mesh_count, 1);
@@ -148,45 +148,95 @@ BonePart bone_part(const Character& character, const RestJoints& joints, std::sp
   return part;
 }
 
-const BoneFieldOptions& field_options(const ImplicitOptions& options,
+const BoneFieldOptions& field_options(const FieldLayerOptions& options,
                                       std::span<const BoneFieldOptions> edited, const std::string& joint) {
   for (std::size_t i = options.fields.size(); i-- > 0;)
     if (matches_pattern(joint, options.fields[i].joint)) return edited[i];
   return options.field;
 }
 
-/// The tree over all fields, with the operators that the options name.
-CompositionTree compose_fields(const Character& character, const FieldSet& set,
-                               const ImplicitOptions& options, std::span<const int> joint_of_field) {
-  OperatorLibrary& library = shared_operators();
-  std::vector<Operator> operators{options.operation.make(library, "implicit")};
-  std::vector<bool> first{false};
-  const auto is_first = [](const OperatorChoice& choice) {
-    const auto kind = static_cast<OperatorKind>(choice.kind);
-    return kind == OperatorKind::blend || kind == OperatorKind::bulge || kind == OperatorKind::profile;
-  };
-  first[0] = is_first(options.operation);
-  for (std::size_t i = 0; i < options.joints.size(); ++i) {
-    operators.push_back(options.joints[i].operation.make(library, fmt::format("implicit: joints: {}", i)));
-    first.push_back(is_first(options.joints[i].operation));
+/// The operators that the options name: that of all joints first, then those of the entries of `joints`.
+struct NamedOperators {
+  NamedOperators(const FieldLayerOptions& options) {
+    add(options.operation, "implicit");
+    for (std::size_t i = 0; i < options.joints.size(); ++i) {
+      const std::string where = fmt::format("implicit: joints: {}", i);
+      add(options.joints[i].operation, where);
+      if (!options.joints[i].between.empty() && options.joints[i].between.size() != 2)
+        throw Error(fmt::format("{}: between: names {} parts; it takes two", where,
+                                options.joints[i].between.size()));
+    }
   }
-  // Parts that no joint connects can only collide.
+  void add(const OperatorChoice& choice, const std::string& where) {
+    operators.push_back(choice.make(shared_operators(), where));
+    choices.push_back(&choice);
+  }
+  /// Joined before all others.
+  bool is_first(std::size_t number) const {
+    const auto kind = static_cast<OperatorKind>(choices[number]->kind);
+    return kind == OperatorKind::blend || kind == OperatorKind::bulge || kind == OperatorKind::profile;
+  }
+  bool is_named(std::size_t number) const { return choices[number]->kind != OperatorChoice::kNone; }
+
+  std::vector<Operator> operators;
+  std::vector<const OperatorChoice*> choices;
+};
+
+std::size_t operator_of_joint(const FieldLayerOptions& options, const std::string& name) {
+  for (std::size_t i = options.joints.size(); i-- > 0;)
+    if (options.joints[i].between.empty() && matches_pattern(name, options.joints[i].joint)) return i + 1;
+  return 0;
+}
+
+/// The operator of two parts that no joint connects; 0: none.
+std::size_t operator_between(const FieldLayerOptions& options, const std::string& a, const std::string& b) {
+  const auto fits = [](const std::vector<std::string>& pair, const std::string& first,
+                       const std::string& second) {
+    return matches_pattern(first, pair[0]) && matches_pattern(second, pair[1]);
+  };
+  for (std::size_t i = options.joints.size(); i-- > 0;) {
+    const std::vector<std::string>& pair = options.joints[i].between;
+    if (pair.size() == 2 && (fits(pair, a, b) || fits(pair, b, a))) return i + 1;
+  }
+  return 0;
+}
+
+/// Puts the operators that the options name into a set whose fields and joints are known: as a tree over all
+/// fields, and as pairs.
+void compose_fields(const Character& character, const FieldLayerOptions& options,
+                    std::span<const int> joint_of_field, FieldSet& set) {
+  const NamedOperators named(options);
+  const auto name = [&](std::uint32_t field) -> const std::string& {
+    return character.skeleton().joints[to_size(joint_of_field[field])].name;
+  };
+  std::vector<CompositionJoint> joints;
+  for (const FieldJoint& joint : set.joints) {
+    const std::size_t number = operator_of_joint(options, name(joint.child));
+    joints.push_back(
+        {joint.parent, joint.child, static_cast<std::uint32_t>(number), named.is_first(number)});
+    if (named.is_named(number)) set.pairs.push_back({joint.parent, joint.child, named.operators[number], true});
+  }
+  const auto is_joint = [&](std::uint32_t a, std::uint32_t b) {
+    return std::any_of(set.joints.begin(), set.joints.end(), [&](const FieldJoint& joint) {
+      return (joint.parent == a && joint.child == b) || (joint.parent == b && joint.child == a);
+    });
+  };
+  for (std::uint32_t a = 0; a < set.fields.size(); ++a)
+    for (std::uint32_t b = a + 1; b < set.fields.size(); ++b) {
+      const std::size_t number = operator_between(options, name(a), name(b));
+      if (number > 0 && named.is_named(number) && !is_joint(a, b))
+        set.pairs.push_back({a, b, named.operators[number], false});
+    }
+  // In the tree, parts that no joint connects can only collide.
+  std::vector<Operator> operators = named.operators;
   const auto between = static_cast<std::uint32_t>(operators.size());
   operators.push_back(Operator());
-  std::vector<CompositionJoint> pairs;
-  for (const FieldJoint& joint : set.joints) {
-    const std::string& name = character.skeleton().joints[to_size(joint_of_field[joint.child])].name;
-    std::uint32_t operation = 0;
-    for (std::uint32_t i = 0; i < options.joints.size(); ++i)
-      if (matches_pattern(name, options.joints[i].joint)) operation = i + 1;
-    pairs.push_back({joint.parent, joint.child, operation, first[operation]});
-  }
-  return make_composition_tree(set.fields.size(), pairs, std::move(operators), between);
+  set.tree = make_composition_tree(set.fields.size(), joints, std::move(operators), between);
 }
 
 }  // namespace
 
-CharacterFields make_character_fields(const Character& character, const ImplicitOptions& options) {
+CharacterFields make_character_fields(const Character& character, const FieldLayerOptions& options) {
   CharacterFields result;
   auto set = std::make_shared<FieldSet>();
   const MeshView mesh{character.rest(), character.triangles()};
@@ -242,10 +292,11 @@ CharacterFields make_character_fields(const Character& character, const Implicit
   }
   set->muscles = make_muscles(character, joints, sources, options.muscles);
   check_muscles(*set, character.bindings().size());
-  set->tree = compose_fields(character, *set, options, joint_of_field);
+  compose_fields(character, options, joint_of_field, *set);
   // In a union weak values never count: only the larger one does, and skin is at ½.
   const auto is_union = [](const Operator& operation) { return operation.kind() == OperatorKind::union_; };
-  if (std::all_of(set->tree.operators().begin(), set->tree.operators().end(), is_union))
+  const auto& operators = set->tree.operators();
+  if (std::all_of(operators.begin(), operators.end(), is_union))
     for (BoneField& field : set->fields) field.grid.bound(kWeak);
 
   result.own.assign(character.rest().size(), -1);

@@ -21,6 +21,6 @@ struct CharacterFields {
 /// name any. Vertices belong to the field of their strongest joint that has one, in whatever mesh they are:
 /// eyes and clothes follow the body. Throws Error for operators, patterns and muscles in the options that do
 /// not hold.
-CharacterFields make_character_fields(const Character& character, const ImplicitOptions& options);
+CharacterFields make_character_fields(const Character& character, const FieldLayerOptions& options);
 
 }  // namespace sinew

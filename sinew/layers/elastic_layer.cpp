@@ -51,8 +51,47 @@ void RigidPart::visit(FieldVisitor& fields) {
   fields.number("rigidity", rigidity, 0, 1, "1: stays rigid to its bone, 0: is relaxed");
 }
 
+ElasticLayerOptions::ElasticLayerOptions() {
+  operation.kind = to_size(OperatorKind::union_);
+  constexpr int kFlipSweeps = 14;  // fewer than history-free: what they do is remembered, and goes on
+  tracking.untangling = kFlipSweeps;
+}
+
 void ElasticLayerOptions::visit(FieldVisitor& visitor) {
-  ImplicitOptions::visit(visitor);
+  FieldLayerOptions::visit(visitor);
+  visitor.number("step", tracking.step, 0.05, 1,
+                 "share of a Newton step towards the iso-value that is taken");
+  visitor.integer("rounds", tracking.rounds, 1, 50, "rounds of projections and a relaxation");
+  visitor.integer("steps", tracking.steps, 1, 20, "Newton steps of a round");
+  visitor.number("tolerance", tracking.tolerance, 1e-6, 0.1, "field value at which a vertex has arrived");
+  visitor.renamed("ease", "dead_zone");
+  visitor.number("dead_zone", tracking.ease, 0, 0.1,
+                 "field value by which a vertex may be off its iso-value without being moved");
+  visitor.renamed("turn", "gradient_angle");
+  visitor.number("gradient_angle", tracking.turn, 1, 180,
+                 "degrees the gradient may turn in a step: beyond, the step was across a contact");
+  visitor.number("gap", tracking.gap, 0, 0.2, "field value by which two skins in contact stay apart");
+  visitor.number("relaxation", tracking.relaxation, 0, 1, "strength of the tangential relaxation");
+  visitor.number("coherence", tracking.coherence, 0, 1,
+                 "share of its neighbours' displacement that a vertex takes on after every round");
+  visitor.renamed("strain", "strain_limit");
+  visitor.number(
+      "strain_limit", tracking.strain, 0.05, 100,
+      "most that a vertex's displacement may differ from its neighbours', in lengths of its edges");
+  visitor.renamed("swelling", "bulge_share");
+  visitor.number(
+      "bulge_share", tracking.swelling, 0, 1,
+      "share of the bulge of the layer before (dual quaternions bulge at bent joints) that stays: it "
+      "makes up for what the fold displaces");
+  visitor.integer("smoothing", tracking.smoothing, 0, 20, "sweeps of smoothing where skins touch");
+  visitor.integer("diffusion", tracking.diffusion, 0, 20, "sweeps that spread the smoothing");
+  visitor.renamed("untangling", "flip_repair");
+  visitor.integer("flip_repair", tracking.untangling, 0, 50,
+                  "sweeps that turn flipped triangles back, at most");
+  visitor.renamed("rising", "depenetration");
+  visitor.number(
+      "depenetration", depenetration, 0, 1,
+      "how far bones that the pose puts inside of another part are moved out of it, with their skin");
   visitor.integer("elastic_rounds", elastic.rounds, 1, 50,
                   "rounds of a projection and a relaxation, per step");
   visitor.integer("elastic_sweeps", elastic.sweeps, 1, 1000, "sweeps of a relaxation, at most");

@@ -19,12 +19,13 @@ struct RigidPart {
   void visit(FieldVisitor& fields);
 };
 
-/// All that a recipe may say about elastic skinning: what it may say about implicit skinning, and more.
-class ElasticLayerOptions : public ImplicitOptions {
+/// All that a recipe may say about elastic skinning.
+class ElasticLayerOptions : public FieldLayerOptions {
  public:
-  /// Fewer sweeps than history-free tracking has: what untangling does is remembered, and goes on.
-  ElasticLayerOptions() { tracking.untangling = 14; }
+  ElasticLayerOptions();
 
+  TrackingOptions tracking;
+  double depenetration = 1;  ///< how far bones inside of other parts are moved out of them, 0 to 1: BoneLift
   ElasticOptions elastic;
   std::vector<RigidPart> rigid;  ///< the last that matches counts
   std::string rigid_attribute = "_RIGID";
@@ -37,7 +38,7 @@ class ElasticLayer : public FieldLayer {
  public:
   ElasticLayer(const Character& character, const ElasticLayerOptions& options);
 
-  const SkinTracker& tracker() const override { return elastic_->tracker(); }
+  const FieldSet& fields() const override { return elastic_->tracker().fields(); }
   std::span<const TrackMark> marks(const LayerState& state) const override;
   std::span<const Affine3d> carried_fields(const LayerState& state) const override;
   bool has_history() const override { return true; }

@@ -13,14 +13,13 @@ namespace sinew {
 /// the fields and what the layer did.
 class FieldLayer : public Layer {
  public:
-  virtual const SkinTracker& tracker() const = 0;
+  virtual const FieldSet& fields() const = 0;
   /// What the last frame did to each welded vertex; `state` is one of this layer's.
   virtual std::span<const TrackMark> marks(const LayerState& state) const = 0;
   /// Per binding, where the last frame carried its field: as the pose does, except for bones that were moved
   /// out of other flesh (tracking/bone_lift.h).
   virtual std::span<const Affine3d> carried_fields(const LayerState& state) const = 0;
 
-  const FieldSet& fields() const { return tracker().fields(); }
   std::string idle_because() const override;
 };
 

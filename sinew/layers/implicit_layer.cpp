@@ -11,60 +11,64 @@ namespace {
 
 // Of all scratch together, on meshes with six neighbours a vertex; what grows with bones is small beside it.
 // Measured (Bake.PerformersKnowTheirMemory).
+/// What a performer's scratch takes, ContactFrame's tree and JointFilling's patches with it.
 constexpr std::size_t kBytesPerVertex = 440;
 
 struct ImplicitState : LayerState {
-  std::size_t bytes() const override { return kBytesPerVertex * scratch.marks.size(); }
+  std::size_t bytes() const override { return kBytesPerVertex * marks.size(); }
 
-  TrackingScratch scratch;
-  BoneLiftScratch depenetration;
+  ContactFrame contact;
+  std::vector<TrackMark> marks;
+  std::vector<float> free_motion;
   JointFillingScratch volume_correction;
-  std::vector<Affine3d> carried;  // of the last frame
+  std::vector<Affine3d> posed_from_rest;  // of the last frame
 };
 
 }  // namespace
 
 ImplicitLayer::ImplicitLayer(const Character& character, const ImplicitOptions& options) {
   const CharacterFields fields = make_character_fields(character, options);
-  const std::vector<Affine3d> identity(character.bindings().size(), Affine3d::Identity());
-  tracker_ = std::make_unique<SkinTracker>(MeshView{character.rest(), character.triangles()}, fields.own,
-                                           fields.set, character.skin_weights(), identity, options.tracking);
-  depenetration_ =
-      std::make_unique<BoneLift>(MeshView{character.rest(), character.triangles()}, fields.own, fields.set,
-                                 character.shared_skin_weights(), identity.size(), options.depenetration);
-  volume_correction_ = std::make_unique<JointFilling>(MeshView{character.rest(), character.triangles()},
-                                                      character.shared_skin_weights(), find_hinges(character),
-                                                      options.volume_correction);
+  const MeshView rest{character.rest(), character.triangles()};
+  contact_ = std::make_unique<ContactProjection>(rest, character.shared_skin_weights(), fields.set,
+                                                 std::span<const std::uint8_t>(), ContactParams());
+  volume_correction_ = std::make_unique<JointFilling>(rest, character.shared_skin_weights(),
+                                                      find_hinges(character), options.volume_correction);
+  binding_count_ = character.bindings().size();
   has_morphs_ = character.morph_weight_count() > 0;
 }
 
 std::unique_ptr<LayerState> ImplicitLayer::make_state() const {
   auto state = std::make_unique<ImplicitState>();
-  state->scratch = tracker_->make_scratch();
-  state->depenetration = depenetration_->make_scratch();
+  state->contact = contact_->make_frame();
+  state->free_motion.resize(state->contact.asked.size());
+  state->marks.assign(state->contact.asked.size(), TrackMark::still);
   state->volume_correction = volume_correction_->make_scratch();
-  state->carried = state->depenetration.transforms;
+  state->posed_from_rest.assign(binding_count_, Affine3d::Identity());
   return state;
 }
 
 void ImplicitLayer::deform(const LayerFrame& frame, LayerState* state, std::span<Vec3f> positions) const {
   auto& s = *static_cast<ImplicitState*>(state);
-  const std::span<const Affine3d> posed =
-      depenetration_->lift(frame.posed_from_rest, s.depenetration, positions);
-  tracker_->track(posed, s.scratch, positions);
-  volume_correction_->fill(posed, has_morphs_ ? frame.rest : std::span<const Vec3f>(), s.scratch.room,
-                           s.volume_correction, positions);
-  tracker_->untangle(s.scratch, positions);
-  if (!frame.free_motion.empty()) tracker_->leave_room(positions, s.scratch, frame.free_motion);
-  std::copy(posed.begin(), posed.end(), s.carried.begin());
+  std::copy(frame.posed_from_rest.begin(), frame.posed_from_rest.end(), s.posed_from_rest.begin());
+  contact_->project(frame.posed_from_rest, s.contact, positions);
+  std::fill(s.free_motion.begin(), s.free_motion.end(), 1.0f);
+  contact_->limit_free_motion(s.contact, s.free_motion);
+  volume_correction_->find_lost(frame.posed_from_rest, has_morphs_ ? frame.rest : std::span<const Vec3f>(),
+                                positions, s.volume_correction);
+  contact_->keep_distance(s.volume_correction.movable, s.volume_correction.far, s.contact, s.free_motion);
+  volume_correction_->restore(frame.posed_from_rest, s.free_motion, s.volume_correction, positions);
+  if (!frame.free_motion.empty()) contact_->limit_free_motion(s.contact, frame.free_motion);
+  std::fill(s.marks.begin(), s.marks.end(), TrackMark::still);
+  for (const std::uint32_t v : s.contact.region)
+    if (s.contact.retreat[v] > 0) s.marks[v] = TrackMark::contact;
 }
 
 std::span<const Affine3d> ImplicitLayer::carried_fields(const LayerState& state) const {
-  return static_cast<const ImplicitState&>(state).carried;
+  return static_cast<const ImplicitState&>(state).posed_from_rest;
 }
 
 std::span<const TrackMark> ImplicitLayer::marks(const LayerState& state) const {
-  return static_cast<const ImplicitState&>(state).scratch.marks;
+  return static_cast<const ImplicitState&>(state).marks;
 }
 
 std::unique_ptr<LayerOptions> make_implicit_options() {

@@ -12,7 +12,8 @@ namespace sinew {
 
 namespace {
 
-constexpr std::array<std::string_view, 5> kKinds{"union", "blend", "contact", "bulge", "profile"};
+constexpr std::array<std::string_view, 6> kKinds{"union", "blend", "contact", "bulge", "profile", "none"};
+static_assert(kKinds[OperatorChoice::kNone] == "none");
 constexpr std::array<std::string_view, 5> kResponses{"elbow", "finger", "shoulder", "none", "drawn"};
 constexpr std::size_t kDrawn = 4;
 constexpr std::array<std::string_view, 6> kSides{"+x", "-x", "+y", "-y", "+z", "-z"};
@@ -55,8 +56,9 @@ void OperatorChoice::ResponsePoint::visit(FieldVisitor& fields) {
 void OperatorChoice::visit(FieldVisitor& fields) {
   fields.choice(
       "operator", kind, kKinds,
-      "how neighbouring fields are joined: union (a crisp fold), blend (smooth while it is open), "
-      "contact (smooth outside of the fold), bulge (tissue bulges beside the fold), profile (as drawn)");
+      "the shape that neighbouring fields give to skin: none (as the layer before has it, but where skins "
+      "touch), union (a crisp crease), blend (smooth while it is open), contact (skins touch deep in the "
+      "fold), bulge (tissue bulges beside the fold), profile (as drawn)");
   fields.choice("response", response, kResponses,
                 "from which angle on the operator acts: elbow, finger, shoulder, none (never), or drawn");
   fields.list("profile", profile,
@@ -69,7 +71,7 @@ void OperatorChoice::visit(FieldVisitor& fields) {
 
 Operator OperatorChoice::make(OperatorLibrary& library, const std::string& where) const {
   const auto operator_kind = static_cast<OperatorKind>(kind);
-  if (operator_kind == OperatorKind::union_) return {};
+  if (kind == kNone || operator_kind == OperatorKind::union_) return {};
   const bool blend = operator_kind == OperatorKind::blend;
   try {
     ResponseCurve response_curve;
@@ -96,6 +98,9 @@ Operator OperatorChoice::make(OperatorLibrary& library, const std::string& where
 
 void JointOperator::visit(FieldVisitor& fields) {
   fields.text("joint", joint, "name of the joint, or a pattern: * any characters, ? one");
+  fields.texts("between", between,
+               "two names or patterns of joints, such as [\"thigh*\", \"spine*\"]: instead of a joint, all "
+               "pairs of their parts that no joint connects");
   operation.visit(fields);
 }
 
@@ -146,14 +151,14 @@ std::string_view MuscleChoice::side_name() const {
   return kSides[side];
 }
 
-ImplicitOptions::ImplicitOptions() {
-  operation.kind = to_size(OperatorKind::union_);
+FieldLayerOptions::FieldLayerOptions() {
   operation.response = to_size(ResponsePreset::elbow);
 }
 
-void ImplicitOptions::visit(FieldVisitor& visitor) {
+void FieldLayerOptions::visit(FieldVisitor& visitor) {
   operation.visit(visitor);
-  visitor.list("joints", joints, "joints with operators of their own; the last entry that matches counts");
+  visitor.list("joints", joints,
+               "joints and pairs of parts with operators of their own; the last entry that matches counts");
   visit_field(visitor, field);
   visitor.list("fields", fields, "bones with fields of their own; the last entry that matches counts");
   visitor.list("muscles", muscles, "muscles that swell with the bend of a joint; at most 3 on a bone");
@@ -161,42 +166,18 @@ void ImplicitOptions::visit(FieldVisitor& visitor) {
       "meshes", meshes,
       "name or pattern of the meshes that the fields are made of, the others follow; empty: the largest, "
       "and others for bones that it does not cover");
-  visitor.number("step", tracking.step, 0.05, 1,
-                 "share of a Newton step towards the iso-value that is taken");
-  visitor.integer("rounds", tracking.rounds, 1, 50, "rounds of projections and a relaxation");
-  visitor.integer("steps", tracking.steps, 1, 20, "Newton steps of a round");
-  visitor.number("tolerance", tracking.tolerance, 1e-6, 0.1, "field value at which a vertex has arrived");
-  visitor.renamed("ease", "dead_zone");
-  visitor.number("dead_zone", tracking.ease, 0, 0.1,
-                 "field value by which a vertex may be off its iso-value without being moved");
-  visitor.renamed("turn", "gradient_angle");
-  visitor.number("gradient_angle", tracking.turn, 1, 180,
-                 "degrees the gradient may turn in a step: beyond, the step was across a contact");
-  visitor.number("gap", tracking.gap, 0, 0.2, "field value by which two skins in contact stay apart");
-  visitor.number("relaxation", tracking.relaxation, 0, 1, "strength of the tangential relaxation");
-  visitor.number("coherence", tracking.coherence, 0, 1,
-                 "share of its neighbours' displacement that a vertex takes on after every round");
-  visitor.renamed("strain", "strain_limit");
-  visitor.number(
-      "strain_limit", tracking.strain, 0.05, 100,
-      "most that a vertex's displacement may differ from its neighbours', in lengths of its edges");
-  visitor.renamed("swelling", "bulge_share");
-  visitor.number(
-      "bulge_share", tracking.swelling, 0, 1,
-      "share of the bulge of the layer before (dual quaternions bulge at bent joints) that stays: it "
-      "makes up for what the fold displaces");
   visitor.renamed("filling", "volume_correction");
   visitor.number("volume_correction", volume_correction, 0, 1,
                  "share of the volume that bent joints lose which the free skin round them restores");
-  visitor.renamed("rising", "depenetration");
-  visitor.number(
-      "depenetration", depenetration, 0, 1,
-      "how far bones that the pose puts inside of another part are moved out of it, with their skin");
-  visitor.integer("smoothing", tracking.smoothing, 0, 20, "sweeps of smoothing where skins touch");
-  visitor.integer("diffusion", tracking.diffusion, 0, 20, "sweeps that spread the smoothing");
-  visitor.renamed("untangling", "flip_repair");
-  visitor.integer("flip_repair", tracking.untangling, 0, 50,
-                  "sweeps that turn flipped triangles back, at most");
+}
+
+void ImplicitOptions::visit(FieldVisitor& visitor) {
+  FieldLayerOptions::visit(visitor);
+  for (const std::string_view name :
+       {"step", "rounds", "steps", "tolerance", "dead_zone", "ease", "gradient_angle", "turn", "gap",
+        "relaxation", "coherence", "strain_limit", "strain", "bulge_share", "swelling", "smoothing",
+        "diffusion", "flip_repair", "untangling", "depenetration", "rising"})
+    visitor.retired(name, "contact is found without tracking; remove it");
 }
 
 }  // namespace sinew

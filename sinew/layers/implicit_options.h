@@ -8,7 +8,6 @@
 #include <sinew/character/layer.h>
 #include <sinew/implicit/bone_field.h>
 #include <sinew/implicit/operators.h>
-#include <sinew/tracking/skin_tracker.h>
 
 namespace sinew {
 
@@ -27,6 +26,9 @@ struct RecipeBall : RecipePoint {
 
 /// How two fields are joined, and how that answers to the angle between their gradients.
 struct OperatorChoice {
+  /// As `kind`: no operator; skin keeps the shape that the layer before gave it, fields only tell contact.
+  static constexpr std::size_t kNone = 5;
+
   /// A control point of a profile drawn by the user.
   struct ProfilePoint {
     double f1 = 0, f2 = 0.5;
@@ -38,7 +40,7 @@ struct OperatorChoice {
     void visit(FieldVisitor& fields);
   };
 
-  std::size_t kind = 0;      ///< an OperatorKind
+  std::size_t kind = kNone;  ///< an OperatorKind, or kNone
   std::size_t response = 0;  ///< a ResponsePreset, or one past them: the drawn one
   std::vector<ProfilePoint> profile;
   std::vector<ResponsePoint> curve;
@@ -49,9 +51,10 @@ struct OperatorChoice {
   Operator make(OperatorLibrary& library, const std::string& where) const;
 };
 
-/// Joints whose operator is another than the default.
+/// Joints, or pairs of parts that can touch, whose operator is another than the default.
 struct JointOperator {
   std::string joint = "*";
+  std::vector<std::string> between;  ///< patterns of the joints of two parts; empty: `joint` says where
   OperatorChoice operation;
   void visit(FieldVisitor& fields);
 };
@@ -85,10 +88,10 @@ struct MuscleChoice {
   std::string_view side_name() const;
 };
 
-/// All that a recipe may say about implicit skinning.
-class ImplicitOptions : public LayerOptions {
+/// What a recipe may say about layers that work with the fields of bones.
+class FieldLayerOptions : public LayerOptions {
  public:
-  ImplicitOptions();
+  FieldLayerOptions();
 
   OperatorChoice operation;           ///< of all joints that `joints` does not name
   std::vector<JointOperator> joints;  ///< the last that matches counts
@@ -96,9 +99,13 @@ class ImplicitOptions : public LayerOptions {
   std::vector<FieldEdit> fields;      ///< the last that matches counts
   std::vector<MuscleChoice> muscles;
   std::string meshes;  ///< pattern of the meshes that make the fields; empty: found out
-  TrackingOptions tracking;
   double volume_correction = 1;  ///< share of the volume lost at bent joints that is restored: JointFilling
-  double depenetration = 1;  ///< how far bones inside of other parts are moved out of them, 0 to 1: BoneLift
+  void visit(FieldVisitor& visitor) override;
+};
+
+/// All that a recipe may say about implicit skinning.
+class ImplicitOptions : public FieldLayerOptions {
+ public:
   void visit(FieldVisitor& visitor) override;
 };
 

@@ -36,6 +36,8 @@ constexpr double kStillJoint = 5;
 constexpr double kBentJoint = 25;
 constexpr double kLeft = 0.001;  // of the volume that is not missed
 constexpr double kMost = 0.4;    // of a push, in limb radii
+// All but extreme poses push less far.
+constexpr double kFarPush = 0.1;
 // Cosine between a triangle's normal and where its joints carry it from which on it is pushed, and wholly is.
 constexpr float kRolled = 0.3f;
 constexpr float kUpright = 0.8f;
@@ -166,7 +168,15 @@ JointFillingScratch JointFilling::make_scratch() const {
   s.pushes.resize(patches_.empty() ? 0 : vertices_);
   s.normals.resize(s.pushes.size());
   s.turns.resize(transforms_);
+  s.movable.reserve(s.pushes.size());
+  s.far.reserve(s.pushes.size());
+  s.listed.resize(s.pushes.size());
   return s;
+}
+
+double JointFilling::bent_share(const Patch& patch, std::span<const Affine3d> posed_from_rest) const {
+  const double angle = angle_between(posed_from_rest[patch.parent], posed_from_rest[patch.binding]);
+  return share_ * smooth_step(kStillJoint, kBentJoint, angle / kDegrees);
 }
 
 void JointFilling::gather(const Patch& patch, std::span<const Vec3f> positions,
@@ -179,10 +189,11 @@ void JointFilling::gather(const Patch& patch, std::span<const Vec3f> positions,
   }
 }
 
-void JointFilling::start(const Patch& patch, std::span<const Affine3d> posed_from_rest,
-                         std::span<const Vec3f> morphed, JointFillingScratch::Patch& s) const {
+void JointFilling::find_goal(const Patch& patch, std::span<const Affine3d> posed_from_rest,
+                             std::span<const Vec3f> morphed, std::span<const Vec3f> positions,
+                             JointFillingScratch::Patch& s) const {
   const Affine3d &above = posed_from_rest[patch.parent], &below = posed_from_rest[patch.binding];
-  s.part = share_ * smooth_step(kStillJoint, kBentJoint, angle_between(above, below) / kDegrees);
+  s.part = bent_share(patch, posed_from_rest);
   s.pushed = 0;
   if (!(s.part > 0)) return;
   s.whole = patch.volume;
@@ -192,6 +203,12 @@ void JointFilling::start(const Patch& patch, std::span<const Affine3d> posed_fro
   }
   // As both bones are scaled.
   s.whole *= std::sqrt(std::abs(above.linear().determinant() * below.linear().determinant()));
+  gather(patch, positions, s);
+  const double volume = volume_and_gradient(s.places, patch.triangles, {});
+  const double lost = s.whole - volume;
+  if (!(lost > 0)) s.part = 0;
+  // A little is not missed, and nothing begins at once.
+  s.goal = volume + s.part * lost * lost / (std::abs(lost) + kLeft * s.whole);
 }
 
 Vec3f JointFilling::carry(std::uint32_t vertex, const Vec3f& direction,
@@ -240,13 +257,7 @@ void JointFilling::find_pushes(const Patch& patch, bool first, std::span<const V
   if (!(s.part > 0)) return;
   gather(patch, positions, s);
   const double volume = volume_and_gradient(s.places, patch.triangles, s.gradients);
-  const double lost = s.whole - volume;
-  // A little is not missed, and nothing begins at once.
-  if (first) {
-    if (!(lost > 0)) s.part = 0;
-    s.goal = volume + s.part * lost * lost / (std::abs(lost) + kLeft * s.whole);
-    find_freedom(patch, turns, room, s);
-  }
+  if (first) find_freedom(patch, turns, room, s);
   if (!(s.goal > volume)) {
     std::fill(s.pushes.begin(), s.pushes.end(), 0.0f);
     return;
@@ -269,9 +280,31 @@ void JointFilling::find_pushes(const Patch& patch, bool first, std::span<const V
   for (float& push : s.pushes) push *= goes ? static_cast<float>(way) : 0.0f;
 }
 
-void JointFilling::fill(std::span<const Affine3d> posed_from_rest, std::span<const Vec3f> morphed,
-                        std::span<const float> room, JointFillingScratch& s,
-                        std::span<Vec3f> positions) const {
+void JointFilling::find_lost(std::span<const Affine3d> posed_from_rest, std::span<const Vec3f> morphed,
+                             std::span<const Vec3f> positions, JointFillingScratch& s) const {
+  assert(positions.size() == vertices_ && posed_from_rest.size() >= transforms_);
+  parallel_blocks(patches_.size(), 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t p = begin; p < end; ++p)
+      find_goal(patches_[p], posed_from_rest, morphed, positions, s.patches[p]);
+  });
+  constexpr float kLeastShare = 0.01f;
+  for (const std::uint32_t v : s.movable) s.listed[v] = 0;
+  s.movable.clear();
+  s.far.clear();
+  for (std::size_t p = 0; p < patches_.size(); ++p) {
+    if (!(s.patches[p].part > 0)) continue;
+    for (std::size_t i = 0; i < patches_[p].vertices.size(); ++i) {
+      const std::uint32_t v = patches_[p].vertices[i];
+      if (s.listed[v] != 0 || !(patches_[p].share[i] > kLeastShare)) continue;
+      s.listed[v] = 1;
+      s.movable.push_back(v);
+      s.far.push_back(static_cast<float>(kFarPush * patches_[p].radius));
+    }
+  }
+}
+
+void JointFilling::restore(std::span<const Affine3d> posed_from_rest, std::span<const float> room,
+                           JointFillingScratch& s, std::span<Vec3f> positions) const {
   assert(positions.size() == vertices_ && room.size() == vertices_ && posed_from_rest.size() >= transforms_);
   if (patches_.empty()) return;
   const auto each_patch = [&](auto&& work) {
@@ -280,8 +313,6 @@ void JointFilling::fill(std::span<const Affine3d> posed_from_rest, std::span<con
     });
   };
   for (std::size_t t = 0; t < s.turns.size(); ++t) s.turns[t] = posed_from_rest[t].linear().cast<float>();
-  each_patch(
-      [&](const Patch& patch, JointFillingScratch::Patch& p) { start(patch, posed_from_rest, morphed, p); });
   for (int round = 0; round < kFillingRounds; ++round) {
     each_patch([&](const Patch& patch, JointFillingScratch::Patch& p) {
       find_pushes(patch, round == 0, positions, s.turns, room, p);

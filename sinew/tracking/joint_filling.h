@@ -26,6 +26,9 @@ struct JointFillingScratch {
   std::vector<float> pushes;  ///< per vertex of the surface
   std::vector<Vec3f> normals;
   std::vector<Eigen::Matrix3f> turns;  ///< per transform
+  std::vector<std::uint32_t> movable;  ///< vertices round joints that have lost volume
+  std::vector<float> far;              ///< per entry of that: how far they move in all but extreme poses
+  std::vector<std::uint8_t> listed;    ///< per vertex of the surface
 };
 
 /// Where a joint bends, its limb is flattened by the fold and loses flesh. The skin round it that is free
@@ -40,11 +43,22 @@ class JointFilling {
 
   JointFillingScratch make_scratch() const;
 
-  /// Moves `positions`, one per rest vertex. `room` says how free each is to move, 0 to 1. `morphed` is the
-  /// rest with what changes it in this frame, or empty. Allocates nothing, throws nothing; patches with
-  /// positions that are not finite stay as they are. Same bits for any number of threads.
+  /// Finds how much volume each joint has lost at `positions`, one per rest vertex, and lists in
+  /// `scratch.movable` the vertices round those that have lost some. `morphed` is the rest with what changes
+  /// it in this frame, or empty.
+  void find_lost(std::span<const Affine3d> posed_from_rest, std::span<const Vec3f> morphed,
+                 std::span<const Vec3f> positions, JointFillingScratch& scratch) const;
+  /// After find_lost(), with the same pose and positions: moves these. `room` says how free each is to move, 0
+  /// to 1. Neither allocates or throws; patches with positions that are not finite stay as they are. Same
+  /// bits for any number of threads.
+  void restore(std::span<const Affine3d> posed_from_rest, std::span<const float> room,
+               JointFillingScratch& scratch, std::span<Vec3f> positions) const;
+  /// Both.
   void fill(std::span<const Affine3d> posed_from_rest, std::span<const Vec3f> morphed,
-            std::span<const float> room, JointFillingScratch& scratch, std::span<Vec3f> positions) const;
+            std::span<const float> room, JointFillingScratch& scratch, std::span<Vec3f> positions) const {
+    find_lost(posed_from_rest, morphed, positions, scratch);
+    restore(posed_from_rest, room, scratch, positions);
+  }
 
  private:
   struct Patch {
@@ -61,10 +75,12 @@ class JointFilling {
     double volume = 0;                                // at rest
   };
 
+  /// Share of what is lost that is restored, by how far the joint is bent.
+  double bent_share(const Patch& patch, std::span<const Affine3d> posed_from_rest) const;
   void gather(const Patch& patch, std::span<const Vec3f> positions, JointFillingScratch::Patch& s) const;
   /// Finds what a patch should hold, and how much of that counts.
-  void start(const Patch& patch, std::span<const Affine3d> posed_from_rest, std::span<const Vec3f> morphed,
-             JointFillingScratch::Patch& s) const;
+  void find_goal(const Patch& patch, std::span<const Affine3d> posed_from_rest, std::span<const Vec3f> morphed,
+             std::span<const Vec3f> positions, JointFillingScratch::Patch& s) const;
   void find_freedom(const Patch& patch, std::span<const Eigen::Matrix3f> turns, std::span<const float> room,
                     JointFillingScratch::Patch& s) const;
   /// How far its vertices are to go along their normals.

@@ -8,6 +8,7 @@
 #include <sinew/character/recipe.h>
 #include <sinew/core/error.h>
 #include <sinew/core/index.h>
+#include <sinew/layers/elastic_layer.h>
 
 #include "tests/support/grid_tube.h"
 
@@ -19,13 +20,17 @@ const char* const kEverything = R"({"layers": ["dqs", {"method": "implicit",
   "profile": [{"f1": 0, "f2": 0.5}, {"f1": 0.5, "f2": 0.5}],
   "curve": [{"angle": 10, "value": 0.1}, {"angle": 90, "value": 0.6}, {"angle": 170, "value": 0.9}],
   "first_slope": 2.5, "second_slope": 0.75,
-  "joints": [{"joint": "up*", "operator": "bulge", "response": "finger", "first_slope": 3}],
+  "joints": [{"joint": "up*", "operator": "bulge", "response": "finger", "first_slope": 3},
+             {"between": ["thigh*", "spine?"], "operator": "blend"}],
   "samples": 44, "cull": 0.07, "closure_head": 1.25, "closure_tail": 0.5, "support": 1.5,
   "muscles": [{"name": "m", "joint": "lower"}],
   "fields": [{"joint": "l?wer", "samples": 33, "cull": 0.02, "closure_head": 0.25, "closure_tail": 2,
               "support": 0.75, "add": [{"x": 1, "y": 2, "z": 3}],
               "remove": [{"x": -1, "y": -2, "z": -3, "radius": 0.125}]}],
-  "meshes": "tu*", "step": 0.35, "rounds": 7, "steps": 2, "tolerance": 0.001, "dead_zone": 0.004, "gradient_angle": 26,
+  "meshes": "tu*", "volume_correction": 0.625}]})";
+
+const char* const kElastic = R"({"layers": ["dqs", {"method": "elastic", "operator": "contact",
+  "step": 0.35, "rounds": 7, "steps": 2, "tolerance": 0.001, "dead_zone": 0.004, "gradient_angle": 26,
   "gap": 0.02, "relaxation": 0.25, "coherence": 0.125, "strain_limit": 0.5, "bulge_share": 0.375, "smoothing": 3,
   "diffusion": 9, "volume_correction": 0.625, "depenetration": 0.75, "flip_repair": 5}]})";
 
@@ -59,10 +64,12 @@ TEST(ImplicitOptions, RecipesSetEverything) {
   EXPECT_EQ(o.operation.curve[2].value, 0.9);
   EXPECT_EQ(o.operation.first_slope, 2.5);
   EXPECT_EQ(o.operation.second_slope, 0.75);
-  ASSERT_EQ(o.joints.size(), 1u);
+  ASSERT_EQ(o.joints.size(), 2u);
   EXPECT_EQ(o.joints[0].joint, "up*");
   EXPECT_EQ(static_cast<OperatorKind>(o.joints[0].operation.kind), OperatorKind::bulge);
   EXPECT_EQ(static_cast<ResponsePreset>(o.joints[0].operation.response), ResponsePreset::finger);
+  EXPECT_TRUE(o.joints[0].between.empty());
+  EXPECT_EQ(o.joints[1].between, (std::vector<std::string>{"thigh*", "spine?"}));
   EXPECT_EQ(o.field.samples, 44);
   EXPECT_EQ(o.field.cull, 0.07);
   EXPECT_EQ(o.field.closure_head, 1.25);
@@ -79,6 +86,13 @@ TEST(ImplicitOptions, RecipesSetEverything) {
   EXPECT_TRUE(edited.removed[0].center == Vec3d(-1, -2, -3));
   EXPECT_EQ(edited.removed[0].radius, 0.125);
   EXPECT_EQ(o.meshes, "tu*");
+  EXPECT_EQ(o.volume_correction, 0.625);
+}
+
+TEST(ImplicitOptions, ElasticRecipesSetTracking) {
+  const Recipe recipe = parse_recipe(kElastic, "test");
+  const auto& o = dynamic_cast<const ElasticLayerOptions&>(*recipe.layers.at(1).options);
+  EXPECT_EQ(static_cast<OperatorKind>(o.operation.kind), OperatorKind::contact);
   EXPECT_EQ(o.tracking.step, 0.35);
   EXPECT_EQ(o.tracking.rounds, 7);
   EXPECT_EQ(o.tracking.steps, 2);
@@ -121,7 +135,7 @@ TEST(ImplicitOptions, RecipesComeBackAsTheyWere) {
 
 TEST(ImplicitOptions, OldNamesOfFieldsAreReadWithAWarning) {
   // The recipe above as it was written before fields got their names.
-  std::string old = kEverything;
+  std::string old = kElastic;
   const std::pair<const char*, const char*> names[] = {
       {"ease", "dead_zone"},         {"turn", "gradient_angle"},       {"strain", "strain_limit"},
       {"swelling", "bulge_share"},   {"filling", "volume_correction"}, {"rising", "depenetration"},
@@ -132,20 +146,32 @@ TEST(ImplicitOptions, OldNamesOfFieldsAreReadWithAWarning) {
     old.replace(old.find(quoted), quoted.size(), fmt::format("\"{}\"", before));
   }
   const Recipe recipe = parse_recipe(old, "r.json");
-  EXPECT_EQ(to_json(recipe), to_json(parse_recipe(kEverything, "test")));
+  EXPECT_EQ(to_json(recipe), to_json(parse_recipe(kElastic, "test")));
   ASSERT_EQ(recipe.warnings.size(), std::size(names));
   for (std::size_t i = 0; i < std::size(names); ++i)
     EXPECT_EQ(recipe.warnings[i], fmt::format("r.json: layers[1].{}: is an old name; write '{}'",
                                               names[i].first, names[i].second));
+  EXPECT_TRUE(parse_recipe(kElastic, "test").warnings.empty());
   EXPECT_TRUE(parse_recipe(kEverything, "test").warnings.empty());
   for (const auto& [before, now] : names)
     EXPECT_EQ(recipe_help_json().find(fmt::format("\"{}\"", before)), std::string::npos);
 }
 
-TEST(ImplicitOptions, DefaultsAreAUnionAtEveryJoint) {
+TEST(ImplicitOptions, FieldsThatAreNoMoreAreReadWithAWarning) {
+  const Recipe recipe = parse_recipe(
+      R"({"layers": ["dqs", {"method": "implicit", "rounds": 7, "samples": 44, "rising": 1}]})", "r.json");
+  EXPECT_EQ(implicit(recipe).field.samples, 44);
+  ASSERT_EQ(recipe.warnings.size(), 2u);
+  EXPECT_EQ(recipe.warnings[0].find("r.json: layers[1].rounds: does nothing any more"), 0u);
+  EXPECT_EQ(recipe.warnings[1].find("r.json: layers[1].rising: does nothing any more"), 0u);
+  EXPECT_EQ(to_json(recipe).find("rounds"), std::string::npos);
+}
+
+TEST(ImplicitOptions, DefaultsHaveNoOperator) {
   const ImplicitOptions options;
-  EXPECT_EQ(static_cast<OperatorKind>(options.operation.kind), OperatorKind::union_);
+  EXPECT_EQ(options.operation.kind, OperatorChoice::kNone);
   EXPECT_TRUE(options.meshes.empty() && options.joints.empty() && options.fields.empty());
+  EXPECT_EQ(static_cast<OperatorKind>(ElasticLayerOptions().operation.kind), OperatorKind::union_);
 }
 
 TEST(ImplicitOptions, MistakesAreNamedByField) {
@@ -154,18 +180,16 @@ TEST(ImplicitOptions, MistakesAreNamedByField) {
       {R"("response": "knee")", "response"},
       {R"("samples": 3)", "samples"},
       {R"("cull": 0.5)", "cull"},
-      {R"("gap": -0.1)", "gap"},
-      {R"("strain_limit": 0)", "strain_limit"},
-      {R"("gradient_angle": 181)", "gradient_angle"},
-      {R"("bulge_share": 1.01)", "bulge_share"},
-      {R"("rounds": 0)", "rounds"},
+      {R"("volume_correction": 1.5)", "volume_correction"},
+      {R"("joints": [{"between": "a"}])", "joints[0].between: expected a list of strings"},
+      {R"("joints": [{"between": ["a", 1]}])", "joints[0].between: expected a string"},
       {R"("joints": [{"joint": "a"}, {"operator": "x"}])", "joints[1].operator"},
       {R"("fields": [{"add": [{"x": 1e9}]}])", "fields[0].add[0].x"},
       {R"("fields": [{"remove": [{"radius": -1}]}])", "fields[0].remove[0].radius"},
       {R"("speed": 3)", "'speed' is not a field"},
-      {R"("rising": 2)", "layers[1].rising: 2 is out of range"},
-      {R"("rising": 1, "depenetration": 1)", "depenetration: is given twice: 'rising' is its old name"},
-      {R"("depenetration": 1, "rising": 0)", "depenetration: is given twice: 'rising' is its old name"},
+      {R"("filling": 2)", "layers[1].filling: 2 is out of range"},
+      {R"("filling": 1, "volume_correction": 1)", "is given twice: 'filling' is its old name"},
+      {R"("volume_correction": 1, "filling": 0)", "is given twice: 'filling' is its old name"},
   };
   for (const auto& [settings, expected] : cases) {
     const std::string error = error_of(settings);
@@ -195,6 +219,8 @@ TEST(ImplicitOptions, DrawnProfilesAndCurvesThatDoNotHoldAreNamed) {
     EXPECT_EQ(at_joint.find("implicit: joints: 1: "), 0u) << at_joint;
     EXPECT_NE(at_joint.find(expected), std::string::npos) << at_joint;
   }
+  const std::string three = error_of(R"("joints": [{"between": ["a", "b", "c"], "operator": "bulge"}])");
+  EXPECT_EQ(three, "implicit: joints: 0: between: names 3 parts; it takes two");
   // A union needs neither.
   EXPECT_EQ(error_of(R"("operator": "union", "response": "drawn")"), "no error");
 }

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <sinew/contact/contact_params.h>
+#include <sinew/implicit/field_set.h>
+#include <sinew/projection/contact_frame.h>
+#include <sinew/projection/contact_skin.h>
+
+namespace sinew {
+
+/// The shape that fields give to skin outside of contact: every vertex goes to where on its ray the composed
+/// field has the value that the vertex had at rest (Vaillant et al. 2013, §4). Only where something asks for
+/// it: joints and pairs of bones with an operator (FieldSet::pairs) and muscles. Elsewhere skin stays as the
+/// layer before has it.
+///
+/// A vertex's composed field is the largest of g(f_i, f_j) over its own bones i and what is joined to them.
+/// Where on a ray that falls below the value is told softly, by an integral; the same at rest is taken off.
+class IsoShape {
+ public:
+  /// All must outlive it. `rest` is a frame in the rest pose, with `placed` there. Throws Error when pairs
+  /// name fields or operators that are not there.
+  IsoShape(const ContactSkin& skin, const FieldSet& fields, const ContactParams& params,
+           const ContactFrame& rest);
+
+  /// The vertices that something asks a shape for.
+  std::span<const std::uint32_t> vertices() const { return vertices_; }
+
+  /// Moves `frame.placed` of these vertices.
+  void apply(ContactFrame& frame) const;
+
+ private:
+  /// Two fields and what joins them; a null operator is a union.
+  struct Pair {
+    std::uint16_t own, other;
+    float share;  // how far `own` is the vertex's own
+    const Operator* operation;
+  };
+  struct Row {
+    std::uint32_t first_pair, last_pair;
+    float operated;  // how far its joints have operators, 0 to 1
+    float value;     // of the composed field at rest
+    float at_rest;   // stand() there
+  };
+  /// What of the composed field counts: operators and muscles, or neither.
+  enum class Part { whole, plain };
+
+  float composed(const Row& row, Part part, std::span<const PosedField> fields, const Vec3f& at) const;
+  /// Where on its ray, in ray lengths, a vertex's composed field falls below its value.
+  float stop(std::uint32_t vertex, const Row& row, Part part, const ContactFrame& frame) const;
+  /// Where on its ray a vertex stands by its fields, but for a constant that taking the rest off removes.
+  float stand(std::uint32_t vertex, const Row& row, const ContactFrame& frame) const;
+
+  const ContactSkin& skin_;
+  const ContactParams& params_;
+  std::vector<std::uint32_t> vertices_;
+  std::vector<Row> rows_;  // of these
+  std::vector<Pair> pairs_;
+};
+
+}  // namespace sinew

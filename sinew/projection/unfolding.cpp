@@ -1,0 +1,65 @@
+#include <sinew/projection/unfolding.h>
+
+#include <algorithm>
+
+#include <sinew/core/parallel.h>
+
+namespace sinew {
+
+namespace {
+
+constexpr std::size_t kMovesPerTask = 128;
+
+}  // namespace
+
+Vec3f Unfolding::move(std::uint32_t v, const ContactFrame& frame) const {
+  float folded = 0, whole = 0;
+  Vec3f sum = Vec3f::Zero();
+  const Quatf& turn = frame.turns[v];
+  for (const std::uint32_t corner : skin_.incidence[v]) {
+    const std::uint32_t t = corner / 3;
+    const Triangle& f = skin_.closed.triangles[t];
+    const Vec3f &a = frame.placed[f[0]], &b = frame.placed[f[1]], &c = frame.placed[f[2]];
+    const float rest = skin_.area[t].norm();
+    if (!(rest > 0)) continue;
+    const float ratio = (b - a).cross(c - a).dot(turn * skin_.area[t]) / (rest * rest);
+    whole += rest;
+    const float share =
+        rest * std::clamp((params_.flat_area - ratio) / params_.flat_width, 0.0f, 1.0f);
+    if (!(share > 0)) continue;
+    folded += share;
+    sum += share * ((a + b + c) / 3 + turn * skin_.corner[corner] - frame.placed[v]);
+  }
+  if (!(folded > 0)) return Vec3f::Zero();
+  return std::min(2 * folded / whole, 1.0f) * (sum / folded);
+}
+
+bool Unfolding::may_be_folded(std::size_t t, const ContactFrame& frame) const {
+  constexpr float kUpright = 0.7f;  // share of the area that is seen from where the first bone turns it
+  const Triangle& f = skin_.closed.triangles[t];
+  const Vec3f &a = frame.placed[f[0]], &b = frame.placed[f[1]], &c = frame.placed[f[2]];
+  const float rest = skin_.area[t].squaredNorm();
+  const auto joints = skin_.weights->row_joints(f[0]);
+  if (!(rest > 0) || joints.empty()) return false;
+  return !((b - a).cross(c - a).dot(frame.rotations[joints[0]] * skin_.area[t]) > kUpright * rest);
+}
+
+void Unfolding::unfold(ContactFrame& frame) const {
+  frame.clear_region();
+  if (params_.upright_sweeps == 0) return;
+  for (std::size_t t = 0; t < skin_.area.size(); ++t) {
+    if (!may_be_folded(t, frame)) continue;
+    for (const std::uint32_t v : skin_.closed.triangles[t])
+      if (!frame.asked[v]) frame.asked[v] = 1, frame.region.push_back(v);
+  }
+  frame.grow_region(skin_, params_.upright_rings);
+  for (const std::uint32_t v : frame.region) frame.turns[v] = skin_.turn(v, frame);
+  for (int sweep = 0; sweep < params_.upright_sweeps; ++sweep) {
+    parallel_blocks(frame.region.size(), kMovesPerTask, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) frame.moves[frame.region[i]] = move(frame.region[i], frame);
+    });
+    for (const std::uint32_t v : frame.region) frame.placed[v] += frame.moves[v];
+  }
+}
+
+}  // namespace sinew
