@@ -68,6 +68,7 @@ CrossingTriangles::CrossingTriangles(const TriangleTree& tree) : tree_(&tree) {
   for (const Triangle& f : tree.triangles())
     vertices = std::max(vertices, *std::max_element(f.begin(), f.end()) + 1);
   const Incidence incidence = vertex_incidence(vertices, tree.triangles());
+  find_connected(incidence);
   std::vector<std::uint32_t> leaf_of(tree.triangles().size());
   for (std::uint32_t n = 0; n < nodes.size(); ++n)
     if (nodes[n].is_leaf())
@@ -106,6 +107,34 @@ CrossingTriangles::CrossingTriangles(const TriangleTree& tree) : tree_(&tree) {
       tasks_.insert(tasks_.end(), {{a0, a0}, {a0, a1}, {a1, a1}});
     else
       tasks_.insert(tasks_.end(), {{a0, b0}, {a0, b1}, {a1, b0}, {a1, b1}});
+  }
+}
+
+void CrossingTriangles::find_connected(const Incidence& incidence) {
+  const auto nodes = tree_->nodes();
+  const auto triangles = tree_->triangles();
+  connected_.assign(nodes.size(), 0);
+  std::vector<std::uint32_t> waiting;
+  std::vector<std::uint8_t> seen(triangles.size(), 0);
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    const std::uint32_t begin = nodes[n].begin, end = nodes[n].end;
+    waiting.assign(1, begin);
+    seen[begin] = 1;
+    std::uint32_t reached = 0;
+    while (!waiting.empty()) {
+      const std::uint32_t t = waiting.back();
+      waiting.pop_back();
+      ++reached;
+      for (const std::uint32_t v : triangles[t])
+        for (const std::uint32_t corner : incidence[v]) {
+          const std::uint32_t next = corner / 3;
+          if (next < begin || next >= end || seen[next] != 0) continue;
+          seen[next] = 1;
+          waiting.push_back(next);
+        }
+    }
+    connected_[n] = reached == end - begin;
+    std::fill(seen.begin() + begin, seen.begin() + end, std::uint8_t{0});
   }
 }
 
@@ -189,7 +218,7 @@ void CrossingTriangles::search(const PosedSurface& surface, std::size_t task,
   while (!waiting.empty()) {
     const auto [a, b] = waiting.back();
     waiting.pop_back();
-    if (a == b ? goes_straight_on(scratch.normals[a]) : !overlap(boxes[a], boxes[b])) continue;
+    if (a == b ? connected_[a] != 0 && goes_straight_on(scratch.normals[a]) : !overlap(boxes[a], boxes[b])) continue;
     const bool a_ends = nodes[a].is_leaf(), b_ends = nodes[b].is_leaf();
     if (a_ends && b_ends) {
       meet(surface, a, b, scratch.areas, found);

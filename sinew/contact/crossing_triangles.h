@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <sinew/contact/posed_surface.h>
+#include <sinew/geometry/incidence.h>
 #include <sinew/geometry/mesh.h>
 
 namespace sinew {
@@ -22,8 +23,8 @@ struct CrossingScratch {
 
 /// Finds where a surface passes through itself: the triangles that cross another one. In float, for rays to
 /// begin with; which pairs there are exactly is the business of geometry/intersections.h. Triangles that
-/// share a corner are not looked at, nor is skin that goes on without a bend: where all normals of a piece lie
-/// in one half space it does not pass through itself (Volino and Magnenat-Thalmann 1994, without their test
+/// share a corner are not looked at, nor is skin that goes on without a bend: where all normals of a connected
+/// piece lie in one half space it does not pass through itself (Volino and Magnenat-Thalmann 1994, without their test
 /// of the piece's border).
 class CrossingTriangles {
  public:
@@ -42,7 +43,10 @@ class CrossingTriangles {
             std::span<const Vec3f> areas, std::vector<std::uint32_t>& found) const;
   bool are_neighbours(std::uint32_t leaf, std::uint32_t other) const;
 
+  void find_connected(const Incidence& incidence);
+
   const TriangleTree* tree_;
+  std::vector<std::uint8_t> connected_;  // per node of the tree: its triangles hang together by corners
   std::vector<CrossingScratch::Task> tasks_;
   // Per node of the tree, leaves that share a vertex with it, ascending; and a bit for each, by its number.
   std::vector<std::uint32_t> neighbour_starts_, neighbours_;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <bit>
+#include <limits>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -121,12 +122,8 @@ void PosedSurface::cross(const Vec3f& origin, const Vec3f& direction, float from
                          const Visit& visit) const {
   if (fours_.empty() || !(direction.squaredNorm() > 0)) return;
   const detail::ShearedLine line(origin, direction);
-  // Along an axis that the ray does not move on, boxes it is outside of are passed far away.
-  constexpr float kStill = 1e-30f, kFar = 1e30f;
-  constexpr float kSlack = 1e-6f;  // rounding of the slabs
-  Vec3f inverse;
-  for (int k = 0; k < 3; ++k)
-    inverse[k] = 1 / (std::abs(direction[k]) > kStill ? direction[k] : std::copysign(kStill, direction[k]));
+  constexpr float kSlack = 1e-6f, kFar = 1e30f;  // rounding of the slabs
+  const Vec3f inverse = direction.cwiseInverse();
   std::array<std::uint32_t, 4 * kTreeStack> waiting;
   std::size_t waits = 0;
   waiting[waits++] = 0;
@@ -135,11 +132,17 @@ void PosedSurface::cross(const Vec3f& origin, const Vec3f& direction, float from
     Four::Numbers near = Four::Numbers::Constant(from), far = Four::Numbers::Constant(to);
     for (std::size_t k = 0; k < 3; ++k) {
       const float start = origin[static_cast<int>(k)], over = inverse[static_cast<int>(k)];
+      if (direction[static_cast<int>(k)] == 0) {
+        // Beside the slab, or on it all the way.
+        const auto beside = four.low[k] > start || four.high[k] < start;
+        near = beside.select(Four::Numbers::Constant(std::numeric_limits<float>::infinity()), near);
+        continue;
+      }
       const Four::Numbers a = (four.low[k] - start) * over, b = (four.high[k] - start) * over;
       near = near.max(a.min(b));
       far = far.min(a.max(b));
     }
-    far += kSlack * near.abs().max(far.abs().min(kFar));
+    far += kSlack * near.abs().min(kFar).max(far.abs().min(kFar));
     unsigned met = 0;  // bits of the boxes that the ray meets
     for (unsigned i = 0; i < 4; ++i) met |= static_cast<unsigned>(near[i] <= far[i]) << i;
     for (met &= (1u << four.count) - 1; met != 0; met &= met - 1) {

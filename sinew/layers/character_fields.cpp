@@ -165,6 +165,11 @@ struct NamedOperators {
       if (!options.joints[i].between.empty() && options.joints[i].between.size() != 2)
         throw Error(fmt::format("{}: between: names {} parts; it takes two", where,
                                 options.joints[i].between.size()));
+      if (!options.joints[i].between.empty() && is_named(operators.size() - 1) &&
+          !is_first(operators.size() - 1))
+        throw Error(fmt::format("{}: between: parts that no joint connects touch by themselves; it takes "
+                                "blend, bulge or profile",
+                                where));
     }
   }
   void add(const OperatorChoice& choice, const std::string& where) {

@@ -19,6 +19,11 @@ struct Joined {
   bool is_joint;
 };
 
+bool is_table(const Operator* operation) {
+  return operation != nullptr && operation->kind() != OperatorKind::union_ &&
+         operation->kind() != OperatorKind::contact;
+}
+
 std::vector<std::vector<Joined>> joined_fields(const FieldSet& set) {
   std::vector<std::vector<Joined>> joined(set.fields.size());
   const auto join = [&](std::uint32_t a, std::uint32_t b, const Operator* operation, bool is_joint) {
@@ -54,7 +59,7 @@ IsoShape::IsoShape(const ContactSkin& skin, const FieldSet& fields, const Contac
     if (skin.rings[v].empty()) continue;
     const auto first = static_cast<std::uint32_t>(pairs_.size());
     bool asked = false;
-    float operated = 0;
+    float operated = 0, gain = 0;
     const auto weight = [&](std::uint16_t field) {
       for (const ContactSides::Own& own : sides.own(v))
         if (own.field == field) return own.weight;
@@ -66,6 +71,8 @@ IsoShape::IsoShape(const ContactSkin& skin, const FieldSet& fields, const Contac
       for (const Joined& j : joined[own.field]) {
         pairs_.push_back({own.field, j.other, own.share, j.operation});
         asked |= j.operation != nullptr || has_muscle[j.other] != 0;
+        if (is_table(j.operation))
+          gain = std::max(gain, j.operation->kind() == OperatorKind::bulge ? params.bulge_gain : 1.0f);
         if (j.operation != nullptr && j.is_joint)
           operated = std::max(operated, own.weight + weight(j.other));
       }
@@ -76,12 +83,12 @@ IsoShape::IsoShape(const ContactSkin& skin, const FieldSet& fields, const Contac
     }
     // Near the next joint along, without an operator, the shape fades.
     vertices_.push_back(v);
-    rows_.push_back(
-        {first, static_cast<std::uint32_t>(pairs_.size()), std::clamp(2 * operated - 1, 0.0f, 1.0f), 0, 0});
+    rows_.push_back({first, static_cast<std::uint32_t>(pairs_.size()),
+                     std::clamp(2 * operated - 1, 0.0f, 1.0f), gain, 0, 0});
   }
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     Row& row = rows_[i];
-    row.value = composed(row, Part::whole, rest.fields, rest.placed[vertices_[i]]);
+    row.value = composed(row, Part::unions, rest.fields, rest.placed[vertices_[i]]);
     row.at_rest = stand(vertices_[i], row, rest);
   }
 }
@@ -94,7 +101,7 @@ float IsoShape::composed(const Row& row, Part part, std::span<const PosedField> 
     const Pair& pair = pairs_[p];
     const auto sample = [&](std::uint16_t field) {
       if (!fields[field].usable) return FieldSample();
-      return part == Part::whole ? fields[field].sample(at) : fields[field].sample_bone(at);
+      return part == Part::bones ? fields[field].sample_bone(at) : fields[field].sample(at);
     };
     float value;
     if (pair.own == pair.other) {
@@ -102,8 +109,8 @@ float IsoShape::composed(const Row& row, Part part, std::span<const PosedField> 
       value = own.value;
     } else {
       other = sample(pair.other);
-      value = part == Part::whole && pair.operation != nullptr ? combine(*pair.operation, own, other).value
-                                                               : std::max(own.value, other.value);
+      value = part == Part::whole && is_table(pair.operation) ? combine(*pair.operation, own, other).value
+                                                              : std::max(own.value, other.value);
     }
     largest = std::max(largest, value - 1 + pair.share);
   }
@@ -136,15 +143,36 @@ float IsoShape::stop(std::uint32_t v, const Row& row, Part part, const ContactFr
 }
 
 float IsoShape::stand(std::uint32_t v, const Row& row, const ContactFrame& frame) const {
-  const float whole = stop(v, row, Part::whole, frame);
-  return row.operated >= 1 ? whole : whole - (1 - row.operated) * stop(v, row, Part::plain, frame);
+  float stands = stop(v, row, Part::unions, frame);
+  const float unions = stands;
+  if (row.operated < 1) stands -= (1 - row.operated) * stop(v, row, Part::bones, frame);
+  if (row.gain > 0) stands += row.gain * (stop(v, row, Part::whole, frame) - unions);
+  return stands;
+}
+
+float IsoShape::contact_depth(const Row& row, std::span<const PosedField> fields, const Vec3f& at) const {
+  float sum = 0, weights = 0;
+  FieldSample own;
+  for (std::uint32_t p = row.first_pair; p < row.last_pair; ++p) {
+    const Pair& pair = pairs_[p];
+    if (pair.own == pair.other) own = fields[pair.own].usable ? fields[pair.own].sample(at) : FieldSample();
+    if (pair.operation == nullptr || pair.operation->kind() != OperatorKind::contact) continue;
+    if (!fields[pair.other].usable) continue;
+    const FieldSample other = fields[pair.other].sample(at);
+    const float weight = pair.share * other.value;
+    sum += weight * pair.operation->depth(own.gradient, other.gradient);
+    weights += weight;
+  }
+  return weights > 0 ? sum / weights : 0;
 }
 
 void IsoShape::apply(ContactFrame& frame) const {
   parallel_blocks(vertices_.size(), kShapesPerTask, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const std::uint32_t v = vertices_[i];
-      frame.pushes[v] = stand(v, rows_[i], frame) - rows_[i].at_rest;
+      float shape = stand(v, rows_[i], frame) - rows_[i].at_rest;
+      if (shape > 0) shape *= 1 - contact_depth(rows_[i], frame.fields, frame.placed[v]);
+      frame.pushes[v] = shape;
     }
   });
   for (int sweep = 0; sweep < params_.shape_sweeps; ++sweep) {

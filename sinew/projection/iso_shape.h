@@ -18,6 +18,8 @@ namespace sinew {
 ///
 /// A vertex's composed field is the largest of g(f_i, f_j) over its own bones i and what is joined to them.
 /// Where on a ray that falls below the value is told softly, by an integral; the same at rest is taken off.
+/// Contact operators do it otherwise: of the way from where skin touches to the union they take 1 − d, with d
+/// by the angle between the two gradients. A table's contact line is too thin to be felt by vertices beside it.
 class IsoShape {
  public:
   /// All must outlive it. `rest` is a frame in the rest pose, with `placed` there. Throws Error when pairs
@@ -41,17 +43,21 @@ class IsoShape {
   struct Row {
     std::uint32_t first_pair, last_pair;
     float operated;  // how far its joints have operators, 0 to 1
+    float gain;      // of what tables do beyond a union; 0: it has none
     float value;     // of the composed field at rest
     float at_rest;   // stand() there
   };
-  /// What of the composed field counts: operators and muscles, or neither.
-  enum class Part { whole, plain };
+  /// What of the composed field counts: operators and muscles, muscles in unions, or bones in unions.
+  enum class Part { whole, unions, bones };
 
   float composed(const Row& row, Part part, std::span<const PosedField> fields, const Vec3f& at) const;
   /// Where on its ray, in ray lengths, a vertex's composed field falls below its value.
   float stop(std::uint32_t vertex, const Row& row, Part part, const ContactFrame& frame) const;
   /// Where on its ray a vertex stands by its fields, but for a constant that taking the rest off removes.
   float stand(std::uint32_t vertex, const Row& row, const ContactFrame& frame) const;
+
+  /// d of the contact operators that a vertex feels.
+  float contact_depth(const Row& row, std::span<const PosedField> fields, const Vec3f& at) const;
 
   const ContactSkin& skin_;
   const ContactParams& params_;

@@ -31,7 +31,11 @@ Vec3f Unfolding::move(std::uint32_t v, const ContactFrame& frame) const {
     sum += share * ((a + b + c) / 3 + turn * skin_.corner[corner] - frame.placed[v]);
   }
   if (!(folded > 0)) return Vec3f::Zero();
-  return std::min(2 * folded / whole, 1.0f) * (sum / folded);
+  Vec3f middle = Vec3f::Zero();
+  for (const std::uint32_t n : skin_.rings[v]) middle += frame.placed[n];
+  middle /= static_cast<float>(skin_.rings[v].size());
+  const Vec3f upright = sum / folded, even = middle - frame.placed[v];
+  return std::min(2 * folded / whole, 1.0f) * (upright + params_.to_ring * (even - upright));
 }
 
 bool Unfolding::may_be_folded(std::size_t t, const ContactFrame& frame) const {

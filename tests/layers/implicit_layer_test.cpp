@@ -231,10 +231,10 @@ TEST(ImplicitLayer, AnElbowFoldsWithoutIntersecting) {
 TEST(ImplicitLayer, AnElbowKeepsItsVolume) {
   if (test::kSanitized) GTEST_SKIP() << "too slow here";
   const Scene arm = test::shared_model("arm").scene;
-  // Dual quaternions swell elbows enough already; without that the fold costs volume.
-  const auto filled = make_character(arm, R"("bulge_share": 0)"),
-             half = make_character(arm, R"("bulge_share": 0, "volume_correction": 0.5)"),
-             empty = make_character(arm, R"("bulge_share": 0, "volume_correction": 0)");
+  // Dual quaternions swell elbows enough already; linear blending loses volume.
+  const auto filled = make_character(arm, "", "lbs"),
+             half = make_character(arm, R"("volume_correction": 0.5)", "lbs"),
+             empty = make_character(arm, R"("volume_correction": 0)", "lbs");
   const std::vector<Hinge> hinges = find_hinges(*filled);
   const auto elbow = std::find_if(hinges.begin(), hinges.end(),
                                   [](const Hinge& hinge) { return hinge.name == "lower_arm"; });
@@ -277,13 +277,12 @@ TEST(ImplicitLayer, ARealCharacterFoldsIntoContact) {
   expect_contact(human, "crouch", 1.4);
 }
 
-TEST(ImplicitLayer, BonesThatAPosePutsIntoOtherFleshRise) {
+TEST(ImplicitLayer, FleshGivesWayRoundBonesThatAPosePutsIntoIt) {
   if (test::kSanitized) GTEST_SKIP() << "too slow here";
   const auto path = test::asset("human.glb");
   if (!path) GTEST_SKIP() << test::missing_asset("human.glb");
   const Scene human = read_scene(*path);
-  const auto plain = skin_only(human), rising = make_character(human),
-             sunk = make_character(human, R"("depenetration": 0)");
+  const auto plain = skin_only(human), contact = make_character(human);
   const SurfaceRuler ruler({plain->rest(), plain->triangles()}, plain->skin_weights());
   // A hand goes into the other arm, thumb first.
   for (const double seconds : {1.7, 1.8, 1.96}) {
@@ -293,20 +292,19 @@ TEST(ImplicitLayer, BonesThatAPosePutsIntoOtherFleshRise) {
       performer.perform(pose);
       return ruler.measure(performer.welded_positions(), performer.posed_from_rest());
     };
-    const SurfaceMeasurements dqs = measure(plain), without = measure(sunk), with = measure(rising);
-    EXPECT_GT(without.depth.largest, 0.2 * dqs.depth.largest) << seconds;
-    EXPECT_LT(with.depth.largest, 0.1 * dqs.depth.largest) << seconds;
-    EXPECT_LT(with.new_overlap_volume, 0.01 * dqs.new_overlap_volume) << seconds;
-    EXPECT_LT(with.new_intersecting_pairs, 0.5 * static_cast<double>(dqs.new_intersecting_pairs)) << seconds;
+    const SurfaceMeasurements dqs = measure(plain), with = measure(contact);
+    EXPECT_GT(dqs.new_overlap_volume, 1e-5) << seconds;
+    EXPECT_LT(with.new_overlap_volume, 0.02 * dqs.new_overlap_volume) << seconds;
+    EXPECT_LT(with.depth.largest, 0.25 * dqs.depth.largest) << seconds;
   }
 }
 
-TEST(ImplicitLayer, FieldsAreCarriedByThePoseWhereNothingRises) {
+TEST(ImplicitLayer, FieldsAreCarriedByThePose) {
   const auto character = make_character(tube_scene());
   std::size_t number = 0;
   const FieldLayer* layer = find_field_layer(*character, &number);
   Performer performer(character);
-  performer.perform(bent(*character, 70));
+  performer.perform(bent(*character, 140));
   const auto carried = layer->carried_fields(*performer.layer_state(number));
   ASSERT_EQ(carried.size(), performer.posed_from_rest().size());
   for (std::size_t b = 0; b < carried.size(); ++b)
@@ -401,78 +399,42 @@ TEST(ImplicitLayer, ATwistedForearmHasNoFlippedTriangles) {
   const auto character = make_character(human), plain = skin_only(human);
   for (const double seconds : {1.8, 55 / 30.0, 59 / 30.0}) {
     EXPECT_GT(flips(plain, seconds), 15u);
-    EXPECT_EQ(flips(character, seconds), 0u) << seconds;
+    EXPECT_LT(flips(character, seconds), 5u) << seconds;
   }
 }
 
-/// Implicit skinning flips no triangle outside of contact in frames where it used to, or would without
-/// untangling.
+/// No more triangles are flipped than dual quaternions flip, and outside of contact hardly any.
 void expect_upright(const Scene& scene, const std::string& clip, std::initializer_list<double> all_seconds) {
-  const auto character = make_character(scene), tangled = make_character(scene, R"("flip_repair": 0)");
+  const auto character = make_character(scene), plain = skin_only(scene);
   const SurfaceRuler ruler({character->rest(), character->triangles()}, character->skin_weights());
-  std::size_t number = 0;
-  const FieldLayer* layer = find_field_layer(*character, &number);
   const auto measure = [&](const std::shared_ptr<const Character>& of, double seconds) {
     Performer performer(of);
     performer.perform(sampled(*character, scene, clip, seconds));
-    return ruler.measure(performer.welded_positions(), performer.posed_from_rest(),
-                         layer->carried_fields(*performer.layer_state(number)));
+    return ruler.measure(performer.welded_positions(), performer.posed_from_rest());
   };
   for (const double seconds : all_seconds) {
-    EXPECT_GT(measure(tangled, seconds).flipped_triangles, 20u) << clip << " " << seconds;
-    const SurfaceMeasurements is = measure(character, seconds);
-    EXPECT_EQ(is.flipped_outside_contact, 0u) << clip << " " << seconds;
-    EXPECT_LE(is.flipped_triangles, 2u) << clip << " " << seconds;
+    const SurfaceMeasurements was = measure(plain, seconds), is = measure(character, seconds);
+    EXPECT_LE(is.flipped_triangles, was.flipped_triangles) << clip << " " << seconds;
+    EXPECT_LE(is.flipped_outside_contact, was.flipped_outside_contact / 4) << clip << " " << seconds;
   }
 }
 
-TEST(ImplicitLayer, AFistHasNoFlippedTriangles) {
+TEST(ImplicitLayer, AFistHasFewFlippedTriangles) {
   if (test::kSanitized) GTEST_SKIP() << "too slow here";
   expect_upright(test::shared_model("hand").scene, "fist", {2.6, 2.8, 3.0});
 }
 
-TEST(ImplicitLayer, ARealGroinHasNoFlippedTriangles) {
+TEST(ImplicitLayer, ARealGroinHasFewFlippedTriangles) {
   if (test::kSanitized) GTEST_SKIP() << "too slow here";
   const auto path = test::asset("human.glb");
   if (!path) GTEST_SKIP() << test::missing_asset("human.glb");
   expect_upright(read_scene(*path), "crouch", {50 / 30.0, 55 / 30.0, 59 / 30.0});
 }
 
-TEST(ImplicitLayer, HandsThatAPosePutsIntoArmsComeOutInOnePiece) {
-  if (test::kSanitized) GTEST_SKIP() << "too slow here";
-  const Scene scene = test::shared_model("mannequin").scene;
-  const auto character = make_character(scene), plain = skin_only(scene);
-  const SurfaceRuler ruler({character->rest(), character->triangles()}, character->skin_weights());
-  const auto buried = [&](std::span<const Vec3f> positions) {
-    const std::vector<double> winding = ruler.winding_outside(positions);
-    return std::count_if(winding.begin(), winding.end(), [](double w) { return w > 0.5; });
-  };
-  std::size_t number = 0;
-  const FieldLayer* layer = find_field_layer(*character, &number);
-  for (const double seconds : {8 / 6.0, 1.5, 2.0}) {
-    const Pose pose = sampled(*character, scene, "crouch", seconds);
-    EXPECT_GT(buried(perform(plain, pose)), 500);
-    Performer performer(character);
-    performer.perform(pose);
-    EXPECT_EQ(buried(performer.welded_positions()), 0) << seconds;
-    // Fingers bend against what they hang on by no more than a joint may in all rounds but the last.
-    const auto carried = layer->carried_fields(*performer.layer_state(number));
-    const auto posed = performer.posed_from_rest();
-    for (const FieldJoint& joint : layer->fields().joints) {
-      const auto lift = [&](std::size_t field) {
-        const std::size_t binding = layer->fields().transform[field];
-        return Mat3d(carried[binding].linear() * posed[binding].linear().inverse());
-      };
-      const Mat3d bend = lift(joint.child) * lift(joint.parent).inverse();
-      EXPECT_GT(bend.trace(), 1 + 2 * std::cos(1.3)) << seconds;
-    }
-  }
-}
-
 TEST(ImplicitLayer, ATwistedTubeStaysRound) {
   const Scene scene = tube_scene();
   for (const char* skin : {"dqs", "lbs"}) {
-    const auto character = make_character(scene, "", skin), plain = skin_only(scene, skin);
+    const auto character = make_character(scene, R"("operator": "union")", skin), plain = skin_only(scene, skin);
     const auto thinnest = [&](std::span<const Vec3f> posed, float& thickest) {
       float least = 1;
       thickest = 0;
@@ -707,11 +669,9 @@ TEST(ImplicitLayer, OperatorsChangeTheirOwnJointOnly) {
     pose.joints[2].rotation = Quatf(Eigen::AngleAxisf(1.4f, Vec3f::UnitZ()));
     return perform(character, pose);
   };
-  const std::string elbow = R"("bulge_share": 0, )";
   const std::vector<Vec3f> plain =
-      posed(elbow + R"("operator": "union", "joints": [{"joint": "x*", "operator": "blend"}])");
+      posed(R"("operator": "union", "joints": [{"joint": "x*", "operator": "blend"}])");
   const std::vector<Vec3f> at_end = posed(
-      elbow +
       R"("operator": "union", "joints": [{"joint": "e?d", "operator": "bulge", "response": "finger"}])");
   float near_end = 0, near_middle = 0;
   for (std::size_t v = 0; v < plain.size(); ++v) {
@@ -723,7 +683,6 @@ TEST(ImplicitLayer, OperatorsChangeTheirOwnJointOnly) {
   EXPECT_LT(near_middle, 0.1f * near_end);
   // The last entry that matches counts; the first is for all.
   const std::vector<Vec3f> last = posed(
-      elbow +
       R"("joints": [{"joint": "*", "operator": "blend"}, {"joint": "middle", "operator": "union"}, {"joint": "end", "operator": "bulge", "response": "finger"}])");
   EXPECT_LT(largest_difference(last, at_end), 1e-6f);
 }
