@@ -16,7 +16,7 @@ struct ContactParams {
   int clear_sweeps = 6;        ///< that spread a shorter ray to its neighbours
 
   // Where on its ray a vertex stops.
-  float fade = 0.25f;        ///< edges over which a crossing takes effect: ε of CONTACT
+  float fade = 0.25f;        ///< edges over which a crossing takes effect: the contact begins softly
   float side_width = 0.03f;  ///< field values over which one side becomes the other
   float middle = 0.05f;      ///< field value that draws the contact to the middle of an overlap
   float own_from = 0.1f;    ///< share of the largest weight from which on a bone is the vertex's own side …
@@ -29,12 +29,12 @@ struct ContactParams {
 
   // Separation along normals.
   int activity_sweeps = 3;     ///< that spread the retreat: separation acts on neighbours, too
-  int sweeps = 6;              ///< of separation
+  int sweeps = 8;              ///< of separation
   int push_sweeps = 3;   ///< that smooth how far vertices are pushed in a sweep
   float most_push = 0.15f;  ///< edges, of a sweep
-  int sweeps_per_search = 3;   ///< of rays for what skin is in contact with
-  int closing_sweeps = 5;      ///< of these, the first ones also close gaps
-  int unfolding_sweeps = 4;    ///< of these, the first ones also unfold
+  int sweeps_per_search = 4;   ///< of rays for what skin is in contact with
+  int closing_sweeps = 8;      ///< of these, the first ones also close gaps
+  int unfolding_sweeps = 8;    ///< of these, the first ones also unfold
   float gap = 0.06f;          ///< edges that two skins are apart at
   float deep = 1.7f;           ///< edges of depth from which on a sweep moves less …
   float too_deep = 3.3f;       ///< … and does nothing: that is no contact that a normal could solve
@@ -47,11 +47,9 @@ struct ContactParams {
   // The shape that operators and muscles give (iso_shape.h).
   float shape_reach = 1;  ///< ray lengths by which they can move skin outwards
   float bulge_gain = 3;   ///< of what a bulge adds to a union
-  int shape_sweeps = 2;   ///< that smooth how far they move it
-
-  float to_ring = 0.6f;  ///< of the way to the middle of its ring that unfolding takes a vertex
 
   // Before all that: what the base skin itself turned inside out.
+  float to_ring = 0.6f;     ///< share of the way to the middle of its ring, beside upright, of an unfolding move
   int upright_sweeps = 16;  ///< that put such triangles upright
   int upright_rings = 3;    ///< of vertices round them that give way
   int region_rings = 5;     ///< round what retreats, that smoothing and separation reach

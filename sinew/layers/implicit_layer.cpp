@@ -11,7 +11,6 @@ namespace {
 
 // Of all scratch together, on meshes with six neighbours a vertex; what grows with bones is small beside it.
 // Measured (Bake.PerformersKnowTheirMemory).
-/// What a performer's scratch takes, ContactFrame's tree and JointFilling's patches with it.
 constexpr std::size_t kBytesPerVertex = 440;
 
 struct ImplicitState : LayerState {
@@ -19,6 +18,7 @@ struct ImplicitState : LayerState {
 
   ContactFrame contact;
   std::vector<TrackMark> marks;
+  std::vector<Vec3f> before;  // where the layer before had the vertices
   std::vector<float> free_motion;
   JointFillingScratch volume_correction;
   std::vector<Affine3d> posed_from_rest;  // of the last frame
@@ -41,6 +41,7 @@ std::unique_ptr<LayerState> ImplicitLayer::make_state() const {
   auto state = std::make_unique<ImplicitState>();
   state->contact = contact_->make_frame();
   state->free_motion.resize(state->contact.asked.size());
+  state->before.resize(state->contact.asked.size());
   state->marks.assign(state->contact.asked.size(), TrackMark::still);
   state->volume_correction = volume_correction_->make_scratch();
   state->posed_from_rest.assign(binding_count_, Affine3d::Identity());
@@ -50,6 +51,7 @@ std::unique_ptr<LayerState> ImplicitLayer::make_state() const {
 void ImplicitLayer::deform(const LayerFrame& frame, LayerState* state, std::span<Vec3f> positions) const {
   auto& s = *static_cast<ImplicitState*>(state);
   std::copy(frame.posed_from_rest.begin(), frame.posed_from_rest.end(), s.posed_from_rest.begin());
+  std::copy(positions.begin(), positions.end(), s.before.begin());
   contact_->project(frame.posed_from_rest, s.contact, positions);
   std::fill(s.free_motion.begin(), s.free_motion.end(), 1.0f);
   contact_->limit_free_motion(s.contact, s.free_motion);
@@ -58,7 +60,8 @@ void ImplicitLayer::deform(const LayerFrame& frame, LayerState* state, std::span
   contact_->keep_distance(s.volume_correction.movable, s.volume_correction.far, s.contact, s.free_motion);
   volume_correction_->restore(frame.posed_from_rest, s.free_motion, s.volume_correction, positions);
   if (!frame.free_motion.empty()) contact_->limit_free_motion(s.contact, frame.free_motion);
-  std::fill(s.marks.begin(), s.marks.end(), TrackMark::still);
+  for (std::size_t v = 0; v < s.marks.size(); ++v)
+    s.marks[v] = positions[v] == s.before[v] ? TrackMark::still : TrackMark::moved;
   for (const std::uint32_t v : s.contact.region)
     if (s.contact.retreat[v] > 0) s.marks[v] = TrackMark::contact;
 }

@@ -175,18 +175,9 @@ void IsoShape::apply(ContactFrame& frame) const {
       frame.pushes[v] = shape;
     }
   });
-  for (int sweep = 0; sweep < params_.shape_sweeps; ++sweep) {
-    parallel_blocks(vertices_.size(), kShapesPerTask, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) {
-        const std::uint32_t v = vertices_[i];
-        frame.next[v] = (frame.pushes[v] + skin_.ring_mean(v, frame.pushes)) / 2;
-      }
-    });
-    for (const std::uint32_t v : vertices_) frame.pushes[v] = frame.next[v];
-  }
   for (const std::uint32_t v : vertices_) {
     frame.placed[v] += frame.pushes[v] * (frame.placed[v] - skin_.ray_origin(v, frame));
-    frame.pushes[v] = frame.next[v] = 0;
+    frame.pushes[v] = 0;
   }
 }
 

@@ -137,9 +137,9 @@ TEST(ImplicitOptions, OldNamesOfFieldsAreReadWithAWarning) {
   // The recipe above as it was written before fields got their names.
   std::string old = kElastic;
   const std::pair<const char*, const char*> names[] = {
-      {"ease", "dead_zone"},         {"turn", "gradient_angle"},       {"strain", "strain_limit"},
-      {"swelling", "bulge_share"},   {"filling", "volume_correction"}, {"rising", "depenetration"},
-      {"untangling", "flip_repair"},
+      {"filling", "volume_correction"}, {"ease", "dead_zone"},       {"turn", "gradient_angle"},
+      {"strain", "strain_limit"},       {"swelling", "bulge_share"}, {"untangling", "flip_repair"},
+      {"rising", "depenetration"},
   };
   for (const auto& [before, now] : names) {
     const std::string quoted = fmt::format("\"{}\"", now);
