@@ -158,13 +158,13 @@ bool CrossingTriangles::are_neighbours(std::uint32_t leaf, std::uint32_t other) 
 void CrossingTriangles::find_normals(const PosedSurface& surface, CrossingScratch& scratch) const {
   const std::span<const Vec3f> positions = surface.positions();
   const auto nodes = tree_->nodes();
-  for (std::size_t n = nodes.size(); n-- > 0;) {
+  surface.blocks().bottom_up([&](std::uint32_t n) {
     PosedSurface::Box& box = scratch.normals[n];
     if (!nodes[n].is_leaf()) {
       const PosedSurface::Box &left = scratch.normals[n + 1], &right = scratch.normals[nodes[n].right];
       box.low = left.low.cwiseMin(right.low);
       box.high = left.high.cwiseMax(right.high);
-      continue;
+      return;
     }
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
     box.low.setConstant(kInfinity), box.high.setConstant(-kInfinity);
@@ -179,7 +179,7 @@ void CrossingTriangles::find_normals(const PosedSurface& surface, CrossingScratc
       box.low = box.low.cwiseMin(normal);
       box.high = box.high.cwiseMax(normal);
     }
-  }
+  });
 }
 
 void CrossingTriangles::meet(const PosedSurface& surface, std::uint32_t leaf, std::uint32_t other,

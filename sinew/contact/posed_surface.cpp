@@ -1,10 +1,11 @@
 #include <sinew/contact/posed_surface.h>
 
+#include <cassert>
 #include <limits>
 
 namespace sinew {
 
-PosedSurface::PosedSurface(const TriangleTree& tree) : tree_(&tree), boxes_(tree.nodes().size()) {
+PosedSurface::PosedSurface(const TriangleTree& tree) : tree_(&tree), blocks_(tree), boxes_(tree.nodes().size()) {
   if (boxes_.empty()) return;
   fours_.reserve(boxes_.size() / 2 + 1);
   gather(0);
@@ -15,7 +16,7 @@ std::uint32_t PosedSurface::gather(std::uint32_t node) {
   const auto number = static_cast<std::uint32_t>(fours_.size());
   Four four;
   for (auto* corners : {&four.low, &four.high})
-    for (Four::Numbers& numbers : *corners) numbers.setZero();
+    for (Numbers& numbers : *corners) numbers.setZero();
   const auto add = [&](std::uint32_t n) { four.node[four.count++] = n; };
   if (nodes[node].is_leaf()) {
     add(node);
@@ -30,8 +31,20 @@ std::uint32_t PosedSurface::gather(std::uint32_t node) {
     }
   }
   fours_.push_back(four);
-  for (std::uint32_t i = 0; i < four.count; ++i)
-    four.four[i] = nodes[four.node[i]].is_leaf() ? kLeaf : gather(four.node[i]);
+  for (std::uint32_t i = 0; i < four.count; ++i) {
+    const std::uint32_t n = four.node[i];
+    if (!nodes[n].is_leaf()) {
+      four.below[i] = gather(n);
+      continue;
+    }
+    four.below[i] = kLeaf | static_cast<std::uint32_t>(leaves_.size());
+    Leaf& leaf = leaves_.emplace_back();
+    for (auto& corner : leaf.corners)
+      for (Numbers& numbers : corner) numbers.setZero();
+    leaf.begin = nodes[n].begin;
+    leaf.count = nodes[n].end - nodes[n].begin;
+    assert(leaf.count <= 4);
+  }
   fours_[number] = four;
   return number;
 }
@@ -44,7 +57,7 @@ void PosedSurface::refit(std::span<const Vec3f> positions) {
     const Vec3f& p = positions[v];
     return Vec4f(p.x(), p.y(), p.z(), 0);
   };
-  for (std::size_t n = boxes_.size(); n-- > 0;) {
+  blocks_.bottom_up([&](std::uint32_t n) {
     const TriangleTree::Node& node = nodes[n];
     Box box;
     if (node.is_leaf()) {
@@ -61,14 +74,28 @@ void PosedSurface::refit(std::span<const Vec3f> positions) {
       box.high = left.high.cwiseMax(right.high);
     }
     boxes_[n] = box;
-  }
-  for (Four& four : fours_)
-    for (std::uint32_t i = 0; i < four.count; ++i)
-      for (std::size_t k = 0; k < 3; ++k) {
-        const Box& box = boxes_[four.node[i]];
-        four.low[k][i] = box.low[static_cast<int>(k)];
-        four.high[k][i] = box.high[static_cast<int>(k)];
-      }
+  });
+  constexpr std::size_t kFoursPerTask = 256, kLeavesPerTask = 256;
+  parallel_blocks(fours_.size(), kFoursPerTask, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t f = begin; f < end; ++f) {
+      Four& four = fours_[f];
+      for (std::uint32_t i = 0; i < four.count; ++i)
+        for (std::size_t k = 0; k < 3; ++k) {
+          const Box& box = boxes_[four.node[i]];
+          four.low[k][i] = box.low[static_cast<int>(k)];
+          four.high[k][i] = box.high[static_cast<int>(k)];
+        }
+    }
+  });
+  parallel_blocks(leaves_.size(), kLeavesPerTask, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t l = begin; l < end; ++l) {
+      Leaf& leaf = leaves_[l];
+      for (std::uint32_t i = 0; i < leaf.count; ++i)
+        for (std::size_t k = 0; k < 3; ++k)
+          for (std::size_t axis = 0; axis < 3; ++axis)
+            leaf.corners[k][axis][i] = positions[triangles[leaf.begin + i][k]][static_cast<int>(axis)];
+    }
+  });
 }
 
 int PosedSurface::winding(const Vec3f& origin, const Vec3f& direction) const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <sinew/core/math.h>
+#include <sinew/contact/tree_blocks.h>
 #include <sinew/geometry/triangle_tree.h>
 
 namespace sinew {
@@ -18,53 +19,6 @@ struct Crossing {
   int winding = 0;  ///< +1: the line enters the body there, −1: it leaves
   std::uint32_t triangle = 0;
   std::array<float, 3> place{};  ///< weights of the triangle's corners, sum 1
-};
-
-/// A surface in the pose of a frame, for rays: a tree over its triangles that is made once and refitted. Rays
-/// have no cracks: one that passes through an edge or a corner that triangles share crosses exactly one of
-/// those that lie on either side of it (Woop et al. 2013, with ties told by the order of vertices).
-class PosedSurface {
- public:
-  /// The tree must outlive it.
-  explicit PosedSurface(const TriangleTree& tree);
-
-  /// Fits the boxes to these positions, which must stay where they are while rays are asked.
-  void refit(std::span<const Vec3f> positions);
-
-  std::span<const Vec3f> positions() const { return positions_; }
-  const TriangleTree& tree() const { return *tree_; }
-
-  /// Calls visit(crossing) for every triangle that origin + t direction crosses with from < t < to; in no
-  /// order.
-  template <class Visit>
-  void cross(const Vec3f& origin, const Vec3f& direction, float from, float to, const Visit& visit) const;
-
-  /// How often the surface winds round the origin, told by what a ray from there crosses.
-  int winding(const Vec3f& origin, const Vec3f& direction) const;
-
-  struct Box {
-    Vec4f low = Vec4f::Constant(0), high = Vec4f::Constant(0);
-  };
-  std::span<const Box> boxes() const { return boxes_; }  ///< per node of the tree
-
- private:
-  /// Four nodes of the tree at a time, for rays: the nodes two levels below another one, or leaves above.
-  struct Four {
-    using Numbers = Eigen::Array<float, 4, 1>;
-    std::array<Numbers, 3> low, high;
-    std::array<std::uint32_t, 4> node{};  ///< of the tree; its four are `fours_[four]`, leaves have none
-    std::array<std::uint32_t, 4> four{};
-    std::uint32_t count = 0;
-  };
-  static constexpr std::uint32_t kLeaf = 0xffffffff;
-
-  /// Appends the four below a node, and all below them; returns its number.
-  std::uint32_t gather(std::uint32_t node);
-
-  const TriangleTree* tree_;
-  std::span<const Vec3f> positions_;
-  std::vector<Box> boxes_;
-  std::vector<Four> fours_;
 };
 
 namespace detail {
@@ -117,6 +71,83 @@ inline float directed_area(const Vec3f& a, const Vec3f& b, std::uint32_t number_
 
 }  // namespace detail
 
+/// A surface in the pose of a frame, for rays: a tree over its triangles that is made once and refitted. Rays
+/// have no cracks: one that passes through an edge or a corner that triangles share crosses exactly one of
+/// those that lie on either side of it (Woop et al. 2013, with ties told by the order of vertices).
+class PosedSurface {
+ public:
+  /// The tree must outlive it.
+  explicit PosedSurface(const TriangleTree& tree);
+
+  /// Fits the boxes to these positions, which must stay where they are while rays are asked.
+  void refit(std::span<const Vec3f> positions);
+
+  std::span<const Vec3f> positions() const { return positions_; }
+  const TriangleTree& tree() const { return *tree_; }
+
+  /// Calls visit(crossing) for every triangle that origin + t direction crosses with from < t < to; in no
+  /// order.
+  template <class Visit>
+  void cross(const Vec3f& origin, const Vec3f& direction, float from, float to, const Visit& visit) const;
+
+  /// How often the surface winds round the origin, told by what a ray from there crosses.
+  int winding(const Vec3f& origin, const Vec3f& direction) const;
+
+  struct Box {
+    Vec4f low = Vec4f::Constant(0), high = Vec4f::Constant(0);
+  };
+  std::span<const Box> boxes() const { return boxes_; }  ///< per node of the tree
+
+  const TreeBlocks& blocks() const { return blocks_; }
+
+ private:
+  using Numbers = Eigen::Array<float, 4, 1>;
+  /// Four nodes of the tree at a time, for rays: the nodes two levels below another one, or leaves above.
+  struct Four {
+    std::array<Numbers, 3> low, high;
+    std::array<std::uint32_t, 4> node{};   ///< of the tree
+    std::array<std::uint32_t, 4> below{};  ///< the four of that node, or kLeaf and the number of its leaf
+    std::uint32_t count = 0;
+  };
+  static constexpr std::uint32_t kLeaf = 0x80000000;
+  /// The triangles of a leaf, four at a time: per corner and axis.
+  struct Leaf {
+    std::array<std::array<Numbers, 3>, 3> corners;
+    std::uint32_t begin = 0, count = 0;
+  };
+
+  /// Appends the four below a node, and all below them; returns its number.
+  std::uint32_t gather(std::uint32_t node);
+  /// A triangle of the tree; `t` counts in the tree's order.
+  template <class Visit>
+  void cross_triangle(const detail::ShearedLine& line, std::uint32_t t, float from, float to,
+                      const Visit& visit) const;
+
+  const TriangleTree* tree_;
+  TreeBlocks blocks_;
+  std::span<const Vec3f> positions_;
+  std::vector<Box> boxes_;
+  std::vector<Four> fours_;
+  std::vector<Leaf> leaves_;
+};
+
+template <class Visit>
+void PosedSurface::cross_triangle(const detail::ShearedLine& line, std::uint32_t t, float from, float to,
+                                  const Visit& visit) const {
+  const Triangle& f = tree_->triangles()[t];
+  const Vec3f a = line.place(positions_[f[0]]), b = line.place(positions_[f[1]]),
+              c = line.place(positions_[f[2]]);
+  const float u = detail::directed_area(b, c, f[1], f[2]), v = detail::directed_area(c, a, f[2], f[0]),
+              w = detail::directed_area(a, b, f[0], f[1]);
+  const bool positive = u > 0 && v > 0 && w > 0, negative = u < 0 && v < 0 && w < 0;
+  if (!positive && !negative) return;
+  const float scale = 1 / (u + v + w);
+  const float depth = (u * a.z() + v * b.z() + w * c.z()) * scale;
+  if (!(depth > from && depth < to)) return;
+  // Corners that run counter-clockwise round the line face the way it goes: it leaves there.
+  visit(Crossing{depth, positive ? -1 : 1, tree_->order()[t], {u * scale, v * scale, w * scale}});
+}
+
 template <class Visit>
 void PosedSurface::cross(const Vec3f& origin, const Vec3f& direction, float from, float to,
                          const Visit& visit) const {
@@ -128,45 +159,45 @@ void PosedSurface::cross(const Vec3f& origin, const Vec3f& direction, float from
   std::size_t waits = 0;
   waiting[waits++] = 0;
   while (waits > 0) {
-    const Four& four = fours_[waiting[--waits]];
-    Four::Numbers near = Four::Numbers::Constant(from), far = Four::Numbers::Constant(to);
+    const std::uint32_t number = waiting[--waits];
+    if ((number & kLeaf) != 0) {
+      // Corners as the line sees them; triangles that it surely misses are told four at a time.
+      const Leaf& leaf = leaves_[number & ~kLeaf];
+      std::array<std::array<Numbers, 2>, 3> seen;
+      for (std::size_t k = 0; k < 3; ++k) {
+        const std::array<Numbers, 3>& corner = leaf.corners[k];
+        const Numbers z = corner[static_cast<std::size_t>(line.z)] - origin[line.z];
+        seen[k][0] = corner[static_cast<std::size_t>(line.x)] - origin[line.x] - line.shear_x * z;
+        seen[k][1] = corner[static_cast<std::size_t>(line.y)] - origin[line.y] - line.shear_y * z;
+      }
+      const auto area = [&](std::size_t i, std::size_t j) -> Numbers {
+        return seen[i][0] * seen[j][1] - seen[i][1] * seen[j][0];
+      };
+      const Numbers u = area(1, 2), v = area(2, 0), w = area(0, 1);
+      const Numbers least = u.min(v).min(w), most = u.max(v).max(w);
+      for (unsigned i = 0; i < leaf.count; ++i)
+        if (least[i] >= 0 || most[i] <= 0) cross_triangle(line, leaf.begin + i, from, to, visit);
+      continue;
+    }
+    const Four& four = fours_[number];
+    Numbers near = Numbers::Constant(from), far = Numbers::Constant(to);
     for (std::size_t k = 0; k < 3; ++k) {
       const float start = origin[static_cast<int>(k)], over = inverse[static_cast<int>(k)];
       if (direction[static_cast<int>(k)] == 0) {
         // Beside the slab, or on it all the way.
         const auto beside = four.low[k] > start || four.high[k] < start;
-        near = beside.select(Four::Numbers::Constant(std::numeric_limits<float>::infinity()), near);
+        near = beside.select(Numbers::Constant(std::numeric_limits<float>::infinity()), near);
         continue;
       }
-      const Four::Numbers a = (four.low[k] - start) * over, b = (four.high[k] - start) * over;
+      const Numbers a = (four.low[k] - start) * over, b = (four.high[k] - start) * over;
       near = near.max(a.min(b));
       far = far.min(a.max(b));
     }
     far += kSlack * near.abs().min(kFar).max(far.abs().min(kFar));
     unsigned met = 0;  // bits of the boxes that the ray meets
     for (unsigned i = 0; i < 4; ++i) met |= static_cast<unsigned>(near[i] <= far[i]) << i;
-    for (met &= (1u << four.count) - 1; met != 0; met &= met - 1) {
-      const auto i = static_cast<std::size_t>(std::countr_zero(met));
-      if (four.four[i] != kLeaf) {
-        waiting[waits++] = four.four[i];
-        continue;
-      }
-      const TriangleTree::Node& leaf = tree_->nodes()[four.node[i]];
-      for (std::uint32_t t = leaf.begin; t < leaf.end; ++t) {
-        const Triangle& f = tree_->triangles()[t];
-        const Vec3f a = line.place(positions_[f[0]]), b = line.place(positions_[f[1]]),
-                    c = line.place(positions_[f[2]]);
-        const float u = detail::directed_area(b, c, f[1], f[2]), v = detail::directed_area(c, a, f[2], f[0]),
-                    w = detail::directed_area(a, b, f[0], f[1]);
-        const bool positive = u > 0 && v > 0 && w > 0, negative = u < 0 && v < 0 && w < 0;
-        if (!positive && !negative) continue;
-        const float scale = 1 / (u + v + w);
-        const float depth = (u * a.z() + v * b.z() + w * c.z()) * scale;
-        if (!(depth > from && depth < to)) continue;
-        // Corners that run counter-clockwise round the line face the way it goes: it leaves there.
-        visit(Crossing{depth, positive ? -1 : 1, tree_->order()[t], {u * scale, v * scale, w * scale}});
-      }
-    }
+    for (met &= (1u << four.count) - 1; met != 0; met &= met - 1)
+      waiting[waits++] = four.below[static_cast<std::size_t>(std::countr_zero(met))];
   }
 }
 

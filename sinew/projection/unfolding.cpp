@@ -58,11 +58,28 @@ void Unfolding::unfold(ContactFrame& frame) const {
   }
   frame.grow_region(skin_, params_.upright_rings);
   for (const std::uint32_t v : frame.region) frame.turns[v] = skin_.turn(v, frame);
-  for (int sweep = 0; sweep < params_.upright_sweeps; ++sweep) {
-    parallel_blocks(frame.region.size(), kMovesPerTask, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) frame.moves[frame.region[i]] = move(frame.region[i], frame);
+  // Only what moved in a sweep, and its rings, can move in the next one.
+  frame.frontier.assign(frame.region.begin(), frame.region.end());
+  for (int sweep = 0; sweep < params_.upright_sweeps && !frame.frontier.empty(); ++sweep) {
+    parallel_blocks(frame.frontier.size(), kMovesPerTask, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i)
+        frame.moves[frame.frontier[i]] = move(frame.frontier[i], frame);
     });
-    for (const std::uint32_t v : frame.region) frame.placed[v] += frame.moves[v];
+    constexpr std::uint8_t kInRegion = 1, kListed = 2;
+    frame.next_frontier.clear();
+    const auto list = [&](std::uint32_t v) {
+      if (frame.asked[v] != kInRegion) return;
+      frame.asked[v] = kListed;
+      frame.next_frontier.push_back(v);
+    };
+    for (const std::uint32_t v : frame.frontier) {
+      if (frame.moves[v].isZero(0)) continue;
+      frame.placed[v] += frame.moves[v];
+      list(v);
+      for (const std::uint32_t n : skin_.rings[v]) list(n);
+    }
+    for (const std::uint32_t v : frame.next_frontier) frame.asked[v] = kInRegion;
+    frame.frontier.swap(frame.next_frontier);
   }
 }
 

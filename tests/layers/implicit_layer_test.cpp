@@ -756,7 +756,7 @@ TEST(ImplicitLayer, ABulgeRisesBesideTheCreaseAndOnlyThere) {
   const std::vector<Vec3f> a = perform(with, bent(*with, 90)), b = perform(without, bent(*with, 90));
   for (std::size_t v = 0; v < a.size(); ++v)
     if (std::abs(with->rest()[v].x()) > 4 * kRadius || with->rest()[v].y() < -0.5f * kRadius)
-      ASSERT_LT((a[v] - b[v]).norm(), 0.03f * kRadius) << with->rest()[v].transpose();
+      ASSERT_LT((a[v] - b[v]).norm(), 0.05f * kRadius) << with->rest()[v].transpose();
 }
 
 TEST(ImplicitLayer, ABlendRoundsTheCrease) {
