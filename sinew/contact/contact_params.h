@@ -30,26 +30,30 @@ struct ContactParams {
   // Separation along normals.
   int activity_sweeps = 3;     ///< that spread the retreat: separation acts on neighbours, too
   int sweeps = 8;              ///< of separation
-  int push_sweeps = 3;   ///< that smooth how far vertices are pushed in a sweep
-  float most_push = 0.15f;  ///< edges, of a sweep
+  int push_sweeps = 3;         ///< that smooth how far vertices are pushed in a sweep
+  float most_push = 0.15f;     ///< edges, of a sweep
   int sweeps_per_search = 4;   ///< of rays for what skin is in contact with
   int closing_sweeps = 8;      ///< of these, the first ones also close gaps
   int unfolding_sweeps = 8;    ///< of these, the first ones also unfold
-  float gap = 0.06f;          ///< edges that two skins are apart at
+  float gap = 0.06f;           ///< edges that two skins are apart at
   float deep = 1.7f;           ///< edges of depth from which on a sweep moves less …
   float too_deep = 3.3f;       ///< … and does nothing: that is no contact that a normal could solve
   float far = 1.7f;            ///< edges of a gap from which on there is nothing to close
   float active_from = 0.042f;  ///< edges of retreat from which on separation works wholly
   float closing_from = 0.15f;  ///< the same for closing and unfolding
-  float flat_area = 0.45f;      ///< share of a triangle's area below which it counts as folded …
+  float flat_area = 0.45f;     ///< share of a triangle's area below which it counts as folded …
   float flat_width = 0.6f;     ///< … wholly so that much below
 
   // The shape that operators and muscles give (iso_shape.h).
-  float shape_reach = 1;  ///< ray lengths by which they can move skin outwards
-  float bulge_gain = 3;   ///< of what a bulge adds to a union
+  float shape_reach = 1;       ///< ray lengths by which they can move skin outwards
+  float shape_fades = -0.57f;  ///< cosine between two gradients from which on a joint's shape fades …
+  float shape_ends = -0.87f;   ///< … and has ended: skins fold onto each other
+  float bulge_gain = 3;        ///< of what a bulge adds to a union
+  float most_bulge = 0.4f;     ///< ray lengths that it adds
+  int shape_sweeps = 3;        ///< that smooth how far operators move skin
 
   // Before all that: what the base skin itself turned inside out.
-  float to_ring = 0.6f;     ///< share of the way to the middle of its ring, beside upright, of an unfolding move
+  float to_ring = 0.6f;  ///< share of the way to the middle of its ring, beside upright, of an unfolding move
   int upright_sweeps = 16;  ///< that put such triangles upright
   int upright_rings = 3;    ///< of vertices round them that give way
   int region_rings = 5;     ///< round what retreats, that smoothing and separation reach

@@ -218,7 +218,8 @@ void CrossingTriangles::search(const PosedSurface& surface, std::size_t task,
   while (!waiting.empty()) {
     const auto [a, b] = waiting.back();
     waiting.pop_back();
-    if (a == b ? connected_[a] != 0 && goes_straight_on(scratch.normals[a]) : !overlap(boxes[a], boxes[b])) continue;
+    if (a == b ? connected_[a] != 0 && goes_straight_on(scratch.normals[a]) : !overlap(boxes[a], boxes[b]))
+      continue;
     const bool a_ends = nodes[a].is_leaf(), b_ends = nodes[b].is_leaf();
     if (a_ends && b_ends) {
       meet(surface, a, b, scratch.areas, found);

@@ -12,7 +12,7 @@ namespace sinew {
 
 /// Scratch of one performer; made by CrossingTriangles::make_scratch().
 struct CrossingScratch {
-  std::vector<Vec3f> areas;    ///< per node of the tree: normal times twice the area; of leaves only
+  std::vector<Vec3f> areas;  ///< per node of the tree: normal times twice the area; of leaves only
   std::vector<PosedSurface::Box> normals;  ///< per node, round the unit normals of its triangles
   struct Task {
     std::uint32_t a, b;  ///< nodes of the tree; the same: within it
@@ -23,9 +23,9 @@ struct CrossingScratch {
 
 /// Finds where a surface passes through itself: the triangles that cross another one. In float, for rays to
 /// begin with; which pairs there are exactly is the business of geometry/intersections.h. Triangles that
-/// share a corner are not looked at, nor is skin that goes on without a bend: where all normals of a connected
-/// piece lie in one half space it does not pass through itself (Volino and Magnenat-Thalmann 1994, without their test
-/// of the piece's border).
+/// share a corner are not looked at, nor is skin that goes on without a bend: where all normals of a
+/// connected piece lie in one half space it does not pass through itself (Volino and Magnenat-Thalmann 1994,
+/// without their test of the piece's border).
 class CrossingTriangles {
  public:
   /// The tree must outlive it.

@@ -5,7 +5,8 @@
 
 namespace sinew {
 
-PosedSurface::PosedSurface(const TriangleTree& tree) : tree_(&tree), blocks_(tree), boxes_(tree.nodes().size()) {
+PosedSurface::PosedSurface(const TriangleTree& tree)
+    : tree_(&tree), blocks_(tree), boxes_(tree.nodes().size()) {
   if (boxes_.empty()) return;
   fours_.reserve(boxes_.size() / 2 + 1);
   gather(0);

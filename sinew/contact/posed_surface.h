@@ -2,13 +2,13 @@
 
 #include <array>
 #include <bit>
-#include <limits>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
-#include <sinew/core/math.h>
 #include <sinew/contact/tree_blocks.h>
+#include <sinew/core/math.h>
 #include <sinew/geometry/triangle_tree.h>
 
 namespace sinew {
@@ -55,8 +55,8 @@ inline float edge_area(const Vec3f& a, const Vec3f& b) {
 }
 
 /// The same as the triangle sees it whose edge runs from a to b, computed from the corner with the lower
-/// number so that both triangles of an edge see the same number. Where the foot lies on an edge or a corner it
-/// counts as moved by (ε, ε²), so that of the triangles round it one is crossed.
+/// number so that both triangles of an edge see the same number. Where the foot lies on an edge or a corner
+/// it counts as moved by (ε, ε²), so that of the triangles round it one is crossed.
 inline float directed_area(const Vec3f& a, const Vec3f& b, std::uint32_t number_a, std::uint32_t number_b) {
   constexpr float kHair = 1e-37f;  // less than any area that matters
   const bool turned = number_a > number_b;

@@ -32,7 +32,8 @@ struct FieldSet {
   std::vector<std::uint32_t> transform;  ///< per field, which posed_from_rest moves it
   CompositionTree tree;                  ///< its leaves are the fields
   std::vector<FieldJoint> joints;
-  std::vector<FieldPair> pairs;  ///< which operators shape; joints that are not named stay as they are skinned
+  std::vector<FieldPair>
+      pairs;                    ///< which operators shape; joints that are not named stay as they are skinned
   std::vector<Muscle> muscles;  ///< see check_muscles()
   /// Per transform, the field of what it moves, or of the nearest one above that has a field; -1: none. May
   /// be empty: then just the fields' own transforms have one.

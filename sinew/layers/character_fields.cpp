@@ -167,9 +167,10 @@ struct NamedOperators {
                                 options.joints[i].between.size()));
       if (!options.joints[i].between.empty() && is_named(operators.size() - 1) &&
           !is_first(operators.size() - 1))
-        throw Error(fmt::format("{}: between: parts that no joint connects touch by themselves; it takes "
-                                "blend, bulge or profile",
-                                where));
+        throw Error(
+            fmt::format("{}: between: parts that no joint connects touch by themselves; it takes "
+                        "blend, bulge or profile",
+                        where));
     }
   }
   void add(const OperatorChoice& choice, const std::string& where) {
@@ -217,9 +218,9 @@ void compose_fields(const Character& character, const FieldLayerOptions& options
   std::vector<CompositionJoint> joints;
   for (const FieldJoint& joint : set.joints) {
     const std::size_t number = operator_of_joint(options, name(joint.child));
-    joints.push_back(
-        {joint.parent, joint.child, static_cast<std::uint32_t>(number), named.is_first(number)});
-    if (named.is_named(number)) set.pairs.push_back({joint.parent, joint.child, named.operators[number], true});
+    joints.push_back({joint.parent, joint.child, static_cast<std::uint32_t>(number), named.is_first(number)});
+    if (named.is_named(number))
+      set.pairs.push_back({joint.parent, joint.child, named.operators[number], true});
   }
   const auto is_joint = [&](std::uint32_t a, std::uint32_t b) {
     return std::any_of(set.joints.begin(), set.joints.end(), [&](const FieldJoint& joint) {

@@ -10,7 +10,7 @@
 
 namespace sinew {
 
-/// Implicit skinning (implicit/, tracking/) of one character: put it after dual quaternion skinning.
+/// Implicit skinning (contact/, projection/) of one character: put it after dual quaternion skinning.
 class ImplicitLayer : public FieldLayer {
  public:
   ImplicitLayer(const Character& character, const ImplicitOptions& options);

@@ -174,9 +174,10 @@ void FieldLayerOptions::visit(FieldVisitor& visitor) {
 void ImplicitOptions::visit(FieldVisitor& visitor) {
   FieldLayerOptions::visit(visitor);
   for (const std::string_view name :
-       {"step", "rounds", "steps", "tolerance", "dead_zone", "ease", "gradient_angle", "turn", "gap",
-        "relaxation", "coherence", "strain_limit", "strain", "bulge_share", "swelling", "smoothing",
-        "diffusion", "flip_repair", "untangling", "depenetration", "rising"})
+       {"step",           "rounds",        "steps",    "tolerance",  "dead_zone", "ease",
+        "gradient_angle", "turn",          "gap",      "relaxation", "coherence", "strain_limit",
+        "strain",         "bulge_share",   "swelling", "smoothing",  "diffusion", "flip_repair",
+        "untangling",     "depenetration", "rising"})
     visitor.retired(name, "contact is found without tracking; remove it");
 }
 

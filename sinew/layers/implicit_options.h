@@ -98,7 +98,7 @@ class FieldLayerOptions : public LayerOptions {
   BoneFieldOptions field;             ///< of all bones that `fields` does not name
   std::vector<FieldEdit> fields;      ///< the last that matches counts
   std::vector<MuscleChoice> muscles;
-  std::string meshes;  ///< pattern of the meshes that make the fields; empty: found out
+  std::string meshes;            ///< pattern of the meshes that make the fields; empty: found out
   double volume_correction = 1;  ///< share of the volume lost at bent joints that is restored: JointFilling
   void visit(FieldVisitor& visitor) override;
 };

@@ -62,7 +62,8 @@ void smooth(const OneRings& rings, int sweeps, std::span<const std::uint8_t> mov
 
 std::vector<Vec3f> ray_origins(const MeshView& rest, const OneRings& rings, const SkinWeights& weights,
                                const FieldSet& fields, const TriangleTree& tree,
-                               std::span<const Triangle> closed_triangles, std::span<const Vec3f> closed, const ContactParams& params) {
+                               std::span<const Triangle> closed_triangles, std::span<const Vec3f> closed,
+                               const ContactParams& params) {
   const std::vector<std::int32_t> field_of = fields_of_transforms(fields);
   const std::size_t count = rest.positions.size();
   std::vector<Vec3f> origins(count);

@@ -16,11 +16,11 @@ namespace sinew {
 /// ends, smoothed over the mesh, and on this side of whatever skin lies between. Posed by the vertex's
 /// weights (linearly) it stays inside the flesh that the vertex belongs to, so that what a pose pushes into
 /// other flesh can retreat towards it. Vertices without a bone begin where they are. `tree` is over the
-/// closed surface (ClosedSurface), whose triangles and positions are `closed_triangles` and `closed`; those of
-/// `rest` come first.
+/// closed surface (ClosedSurface), whose triangles and positions are `closed_triangles` and `closed`; those
+/// of `rest` come first.
 std::vector<Vec3f> ray_origins(const MeshView& rest, const OneRings& rings, const SkinWeights& weights,
                                const FieldSet& fields, const TriangleTree& tree,
-                               std::span<const Triangle> closed_triangles,
-                               std::span<const Vec3f> closed, const ContactParams& params);
+                               std::span<const Triangle> closed_triangles, std::span<const Vec3f> closed,
+                               const ContactParams& params);
 
 }  // namespace sinew

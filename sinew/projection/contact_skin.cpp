@@ -83,7 +83,8 @@ Vec3f ContactSkin::ray_origin(std::uint32_t vertex, const ContactFrame& frame) c
   if (weights->row_size(vertex) == 0) return frame.placed[vertex];
   Vec3f sum = Vec3f::Zero();
   for (std::size_t k = 0; k < weights->row_size(vertex); ++k)
-    sum += weights->row_values(vertex)[k] * (frame.transforms[weights->row_joints(vertex)[k]] * origins[vertex]);
+    sum +=
+        weights->row_values(vertex)[k] * (frame.transforms[weights->row_joints(vertex)[k]] * origins[vertex]);
   return sum;
 }
 
@@ -100,8 +101,7 @@ Quatf ContactSkin::turn(std::uint32_t vertex, const ContactFrame& frame) const {
 }
 
 void ContactFrame::clear_region() {
-  for (const std::uint32_t v : region)
-    asked[v] = 0, retreat[v] = next[v] = activity[v] = pushes[v] = 0;
+  for (const std::uint32_t v : region) asked[v] = 0, retreat[v] = next[v] = activity[v] = pushes[v] = 0;
   region.clear();
 }
 

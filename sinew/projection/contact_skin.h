@@ -50,12 +50,12 @@ struct ContactSkin {
   SharedWeights weights;
   ClosedSurface closed;  ///< its first triangles are the skin's
   OneRings rings;
-  Incidence incidence;  ///< of the skin's triangles
+  Incidence incidence;                       ///< of the skin's triangles
   std::unique_ptr<const TriangleTree> tree;  ///< of the closed surface
   std::vector<Vec3f> origins;                ///< of the vertices' rays, at rest (attachment.h)
-  std::vector<float> edge;    ///< per vertex, mean length of its edges, smoothed over the mesh
-  std::vector<Vec3f> area;    ///< per triangle of the skin, its normal times twice its area
-  std::vector<Vec3f> corner;  ///< per corner, from its triangle's middle
+  std::vector<float> edge;                   ///< per vertex, mean length of its edges, smoothed over the mesh
+  std::vector<Vec3f> area;                   ///< per triangle of the skin, its normal times twice its area
+  std::vector<Vec3f> corner;                 ///< per corner, from its triangle's middle
 };
 
 }  // namespace sinew

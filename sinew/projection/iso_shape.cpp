@@ -37,9 +37,8 @@ std::vector<std::vector<Joined>> joined_fields(const FieldSet& set) {
   }
   for (const FieldJoint& joint : set.joints) {
     const auto& known = joined[joint.parent];
-    const bool operated = std::any_of(known.begin(), known.end(), [&](const Joined& j) {
-      return j.is_joint && j.other == joint.child;
-    });
+    const bool operated = std::any_of(known.begin(), known.end(),
+                                      [&](const Joined& j) { return j.is_joint && j.other == joint.child; });
     if (!operated) join(joint.parent, joint.child, nullptr, true);
   }
   return joined;
@@ -73,8 +72,7 @@ IsoShape::IsoShape(const ContactSkin& skin, const FieldSet& fields, const Contac
         asked |= j.operation != nullptr || has_muscle[j.other] != 0;
         if (is_table(j.operation))
           gain = std::max(gain, j.operation->kind() == OperatorKind::bulge ? params.bulge_gain : 1.0f);
-        if (j.operation != nullptr && j.is_joint)
-          operated = std::max(operated, own.weight + weight(j.other));
+        if (j.operation != nullptr && j.is_joint) operated = std::max(operated, own.weight + weight(j.other));
       }
     }
     if (!asked) {
@@ -146,24 +144,31 @@ float IsoShape::stand(std::uint32_t v, const Row& row, const ContactFrame& frame
   float stands = stop(v, row, Part::unions, frame);
   const float unions = stands;
   if (row.operated < 1) stands -= (1 - row.operated) * stop(v, row, Part::bones, frame);
-  if (row.gain > 0) stands += row.gain * (stop(v, row, Part::whole, frame) - unions);
+  if (row.gain > 0)
+    stands += std::clamp(row.gain * (stop(v, row, Part::whole, frame) - unions), -params_.most_bulge,
+                         params_.most_bulge);
   return stands;
 }
 
-float IsoShape::contact_depth(const Row& row, std::span<const PosedField> fields, const Vec3f& at) const {
+float IsoShape::share(const Row& row, std::span<const PosedField> fields, const Vec3f& at) const {
   float sum = 0, weights = 0;
   FieldSample own;
   for (std::uint32_t p = row.first_pair; p < row.last_pair; ++p) {
     const Pair& pair = pairs_[p];
     if (pair.own == pair.other) own = fields[pair.own].usable ? fields[pair.own].sample(at) : FieldSample();
-    if (pair.operation == nullptr || pair.operation->kind() != OperatorKind::contact) continue;
-    if (!fields[pair.other].usable) continue;
+    if (pair.operation == nullptr || pair.own == pair.other || !fields[pair.other].usable) continue;
     const FieldSample other = fields[pair.other].sample(at);
-    const float weight = pair.share * other.value;
-    sum += weight * pair.operation->depth(own.gradient, other.gradient);
+    const float weight = pair.share * other.value, lengths = own.gradient.norm() * other.gradient.norm();
+    if (!(weight > 0) || !(lengths > 0)) continue;
+    const float cosine = own.gradient.dot(other.gradient) / lengths;
+    float part =
+        std::clamp((cosine - params_.shape_ends) / (params_.shape_fades - params_.shape_ends), 0.0f, 1.0f);
+    if (pair.operation->kind() == OperatorKind::contact)
+      part *= 1 - pair.operation->depth(own.gradient, other.gradient);
+    sum += weight * part;
     weights += weight;
   }
-  return weights > 0 ? sum / weights : 0;
+  return weights > 0 ? sum / weights : 1;
 }
 
 void IsoShape::apply(ContactFrame& frame) const {
@@ -171,13 +176,23 @@ void IsoShape::apply(ContactFrame& frame) const {
     for (std::size_t i = begin; i < end; ++i) {
       const std::uint32_t v = vertices_[i];
       float shape = stand(v, rows_[i], frame) - rows_[i].at_rest;
-      if (shape > 0) shape *= 1 - contact_depth(rows_[i], frame.fields, frame.placed[v]);
+      if (shape > 0) shape *= share(rows_[i], frame.fields, frame.placed[v]);
       frame.pushes[v] = shape;
     }
   });
+  for (int sweep = 0; sweep < params_.shape_sweeps; ++sweep) {
+    parallel_blocks(vertices_.size(), kShapesPerTask, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const std::uint32_t v = vertices_[i];
+        const float even = 0.5f * rows_[i].operated;
+        frame.next[v] = frame.pushes[v] + even * (skin_.ring_mean(v, frame.pushes) - frame.pushes[v]);
+      }
+    });
+    for (const std::uint32_t v : vertices_) frame.pushes[v] = frame.next[v];
+  }
   for (const std::uint32_t v : vertices_) {
     frame.placed[v] += frame.pushes[v] * (frame.placed[v] - skin_.ray_origin(v, frame));
-    frame.pushes[v] = 0;
+    frame.pushes[v] = frame.next[v] = 0;
   }
 }
 

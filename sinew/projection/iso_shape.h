@@ -19,7 +19,8 @@ namespace sinew {
 /// A vertex's composed field is the largest of g(f_i, f_j) over its own bones i and what is joined to them.
 /// Where on a ray that falls below the value is told softly, by an integral; the same at rest is taken off.
 /// Contact operators do it otherwise: of the way from where skin touches to the union they take 1 − d, with d
-/// by the angle between the two gradients. A table's contact line is too thin to be felt by vertices beside it.
+/// by the angle between the two gradients. A table's contact line is too thin to be felt by vertices beside
+/// it. Where two bones are folded onto each other, all of this fades: there skins touch, and contact is all.
 class IsoShape {
  public:
   /// All must outlive it. `rest` is a frame in the rest pose, with `placed` there. Throws Error when pairs
@@ -56,8 +57,9 @@ class IsoShape {
   /// Where on its ray a vertex stands by its fields, but for a constant that taking the rest off removes.
   float stand(std::uint32_t vertex, const Row& row, const ContactFrame& frame) const;
 
-  /// d of the contact operators that a vertex feels.
-  float contact_depth(const Row& row, std::span<const PosedField> fields, const Vec3f& at) const;
+  /// What part of a joint's shape a vertex takes: by how far the joint is folded, and 1 − d of its contact
+  /// operators, both told by the angles between gradients.
+  float share(const Row& row, std::span<const PosedField> fields, const Vec3f& at) const;
 
   const ContactSkin& skin_;
   const ContactParams& params_;

@@ -68,9 +68,11 @@ ContactPartner Separation::find_partner(std::uint32_t v, const Vec3f& normal,
 
 float Separation::distance_before(std::uint32_t v, float reach, const ContactFrame& frame) const {
   float nearest = reach;
-  frame.surface->cross(frame.placed[v], skin_.normal(v, frame.placed), 0, reach, [&](const Crossing& crossing) {
-    if (crossing.winding > 0 && !skin_.is_corner(crossing.triangle, v)) nearest = std::min(nearest, crossing.t);
-  });
+  frame.surface->cross(frame.placed[v], skin_.normal(v, frame.placed), 0, reach,
+                       [&](const Crossing& crossing) {
+                         if (crossing.winding > 0 && !skin_.is_corner(crossing.triangle, v))
+                           nearest = std::min(nearest, crossing.t);
+                       });
   return nearest;
 }
 
@@ -102,7 +104,8 @@ float Separation::push(std::uint32_t v, int number, ContactFrame& frame) const {
     // Of a ray its core stays: what cannot give way further is given way to.
     const float moved = (frame.base[v] - frame.placed[v]).norm(), most = (1 - params_.core) * frame.ray[v];
     const float gives = 1 - ramp(2 * moved / most - 1);
-    return fades > 0 ? -std::min(0.5f * (gap - apart), params_.most_push * edge) * active * fades * gives : 0.0f;
+    return fades > 0 ? -std::min(0.5f * (gap - apart), params_.most_push * edge) * active * fades * gives
+                     : 0.0f;
   }
   if (number >= params_.closing_sweeps || !(apart < far)) return 0;
   const float room = std::max(0.0f, (frame.base[v] - frame.placed[v]).dot(normal));

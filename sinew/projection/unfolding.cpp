@@ -24,8 +24,7 @@ Vec3f Unfolding::move(std::uint32_t v, const ContactFrame& frame) const {
     if (!(rest > 0)) continue;
     const float ratio = (b - a).cross(c - a).dot(turn * skin_.area[t]) / (rest * rest);
     whole += rest;
-    const float share =
-        rest * std::clamp((params_.flat_area - ratio) / params_.flat_width, 0.0f, 1.0f);
+    const float share = rest * std::clamp((params_.flat_area - ratio) / params_.flat_width, 0.0f, 1.0f);
     if (!(share > 0)) continue;
     folded += share;
     sum += share * ((a + b + c) / 3 + turn * skin_.corner[corner] - frame.placed[v]);

@@ -45,7 +45,7 @@ struct BoneLiftScratch {
 /// Of two limbs the smaller one moves. Bones keep their lengths, and carry what hangs on them; hands stay in
 /// one piece and go to one side.
 ///
-/// Not in the papers; docs/implicit.md gives the reason of each step. History-free. A bone that the pose
+/// Not in the papers; docs/elastic.md gives the reason of each step. History-free. A bone that the pose
 /// leads through the middle of another limb changes sides there.
 class BoneLift {
  public:

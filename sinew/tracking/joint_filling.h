@@ -48,8 +48,8 @@ class JointFilling {
   /// it in this frame, or empty.
   void find_lost(std::span<const Affine3d> posed_from_rest, std::span<const Vec3f> morphed,
                  std::span<const Vec3f> positions, JointFillingScratch& scratch) const;
-  /// After find_lost(), with the same pose and positions: moves these. `room` says how free each is to move, 0
-  /// to 1. Neither allocates or throws; patches with positions that are not finite stay as they are. Same
+  /// After find_lost(), with the same pose and positions: moves these. `room` says how free each is to move,
+  /// 0 to 1. Neither allocates or throws; patches with positions that are not finite stay as they are. Same
   /// bits for any number of threads.
   void restore(std::span<const Affine3d> posed_from_rest, std::span<const float> room,
                JointFillingScratch& scratch, std::span<Vec3f> positions) const;
@@ -79,8 +79,9 @@ class JointFilling {
   double bent_share(const Patch& patch, std::span<const Affine3d> posed_from_rest) const;
   void gather(const Patch& patch, std::span<const Vec3f> positions, JointFillingScratch::Patch& s) const;
   /// Finds what a patch should hold, and how much of that counts.
-  void find_goal(const Patch& patch, std::span<const Affine3d> posed_from_rest, std::span<const Vec3f> morphed,
-             std::span<const Vec3f> positions, JointFillingScratch::Patch& s) const;
+  void find_goal(const Patch& patch, std::span<const Affine3d> posed_from_rest,
+                 std::span<const Vec3f> morphed, std::span<const Vec3f> positions,
+                 JointFillingScratch::Patch& s) const;
   void find_freedom(const Patch& patch, std::span<const Eigen::Matrix3f> turns, std::span<const float> room,
                     JointFillingScratch::Patch& s) const;
   /// How far its vertices are to go along their normals.

@@ -13,7 +13,7 @@
 namespace sinew {
 
 // The field of Vaillant et al. 2012, §5 and Vaillant 2015, §4.6.2 as one vertex sees it. That every vertex
-// has a field and a side of its own, and so what a contact is, is no paper's: docs/implicit.md, "Tracking".
+// has a field and a side of its own, and so what a contact is, is no paper's: docs/elastic.md, "Tracking".
 
 /// How a vertex meets one other part's field.
 struct SkinContact {

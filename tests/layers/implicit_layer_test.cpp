@@ -436,7 +436,8 @@ TEST(ImplicitLayer, ARealGroinHasFewFlippedTriangles) {
 TEST(ImplicitLayer, ATwistedTubeStaysRound) {
   const Scene scene = tube_scene();
   for (const char* skin : {"dqs", "lbs"}) {
-    const auto character = make_character(scene, R"("operator": "union")", skin), plain = skin_only(scene, skin);
+    const auto character = make_character(scene, R"("operator": "union")", skin),
+               plain = skin_only(scene, skin);
     const auto thinnest = [&](std::span<const Vec3f> posed, float& thickest) {
       float least = 1;
       thickest = 0;
@@ -694,8 +695,8 @@ TEST(ImplicitLayer, OperatorsChangeTheirOwnJointOnly) {
   EXPECT_LT(largest_difference(last, at_end), 1e-6f);
 }
 
-/// The skin on the inside of a tube's fold: how deep the crease is, and how far skin of the upper bone is from
-/// that bone's axis, at most, both in radii of the tube.
+/// The skin on the inside of a tube's fold: how deep the crease is, and how far skin of the upper bone is
+/// from that bone's axis, at most, both in radii of the tube.
 struct Fold {
   double crease = 1e9, thickest = 0;
 };
@@ -718,7 +719,9 @@ Fold fold(const Scene& scene, const std::string& settings, double degrees) {
   return result;
 }
 
-Scene fine_tube() { return test::make_grid_tube({.rings = 121, .segments = 48}); }
+Scene fine_tube() {
+  return test::make_grid_tube({.rings = 121, .segments = 48});
+}
 
 std::string contact_of_depth(double depth) {
   return fmt::format(
@@ -767,23 +770,28 @@ TEST(ImplicitLayer, ABlendRoundsTheCrease) {
     const std::vector<Vec3f> posed = perform(character, bent(*character, 50));
     double largest = 0;
     for (std::size_t v = 0; v + 96 < posed.size(); ++v) {
-      const auto &rest = character->rest();
+      const auto& rest = character->rest();
       if (rest[v].y() < 0.98f * kRadius || std::abs(rest[v].x()) > 0.5f) continue;
-      if (std::abs(rest[v + 48].y() - rest[v].y()) > 1e-4f || std::abs(rest[v + 96].y() - rest[v].y()) > 1e-4f)
+      if (std::abs(rest[v + 48].y() - rest[v].y()) > 1e-4f ||
+          std::abs(rest[v + 96].y() - rest[v].y()) > 1e-4f)
         continue;
       const Vec3f first = posed[v + 48] - posed[v], second = posed[v + 96] - posed[v + 48];
       if (first.norm() < 1e-5f || second.norm() < 1e-5f) continue;
-      largest = std::max(largest, std::acos(std::clamp<double>(first.normalized().dot(second.normalized()), -1, 1)));
+      largest = std::max(largest,
+                         std::acos(std::clamp<double>(first.normalized().dot(second.normalized()), -1, 1)));
     }
     return largest;
   };
-  EXPECT_LT(sharpest(R"("operator": "blend", "response": "shoulder")"), 0.8 * sharpest(R"("operator": "union")"));
+  EXPECT_LT(sharpest(R"("operator": "blend", "response": "shoulder")"),
+            0.8 * sharpest(R"("operator": "union")"));
 }
 
 TEST(ImplicitLayer, OperatorsBetweenPartsActWhereThesePartsMeet) {
   const Scene scene = two_elbows();
   const auto plain = make_character(scene),
-             bulging = make_character(scene, R"("joints": [{"between": ["lower", "e?d"], "operator": "bulge", "response": "finger"}])");
+             bulging = make_character(
+                 scene,
+                 R"("joints": [{"between": ["lower", "e?d"], "operator": "bulge", "response": "finger"}])");
   const auto change = [&](double degrees) {
     Pose pose = turned(*plain, 1, degrees, Vec3f::UnitZ());
     pose.joints[2].rotation =

@@ -48,7 +48,8 @@ TEST(ContactGaps, OfTwoPlatesIsTheirDistance) {
   EXPECT_EQ(below.misses, 0u);
   EXPECT_NEAR(quantile(below.gaps, 0.5), 0.003, 1e-7);
   EXPECT_NEAR(quantile(below.gaps, 0.9), 0.003, 1e-7);
-  // The upper one is nearly twice as large: of its vertices only the middle nine have the other one before them.
+  // The upper one is nearly twice as large: of its vertices only the middle nine have the other one before
+  // them.
   const ContactGaps above = plates.gaps(25, 50);
   EXPECT_EQ(above.gaps.size(), 9u);
   EXPECT_EQ(above.misses, 16u);

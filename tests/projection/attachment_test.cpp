@@ -53,7 +53,8 @@ struct Skin {
   Skin(const Skin&) = delete;
 
   std::vector<Vec3f> origins(const FieldSet& fields, const ContactParams& params = {}) const {
-    return ray_origins({positions, triangles}, rings, weights, fields, tree, closed.triangles, placed, params);
+    return ray_origins({positions, triangles}, rings, weights, fields, tree, closed.triangles, placed,
+                       params);
   }
   bool is_own(std::uint32_t triangle, std::size_t v) const {
     const Triangle& f = closed.triangles[triangle];
