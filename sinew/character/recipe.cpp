@@ -46,7 +46,7 @@ class FieldReader : public FieldVisitor {
   void retired(std::string_view name, std::string_view why) override {
     if (!object_.contains(std::string(name))) return;
     warnings_.push_back(fmt::format("{}{}: does nothing any more: {}", where_, name, why));
-    old_names_.emplace_back("", name);
+    retired_.emplace_back(name);
   }
 
   void number(std::string_view name, double& value, double minimum, double maximum,
@@ -153,7 +153,8 @@ class FieldReader : public FieldVisitor {
   }
   bool is_old_name(const std::string& name) const {
     return std::any_of(old_names_.begin(), old_names_.end(),
-                       [&](const auto& renaming) { return renaming.second == name; });
+                       [&](const auto& renaming) { return renaming.second == name; }) ||
+           std::find(retired_.begin(), retired_.end(), name) != retired_.end();
   }
   /// The name that the file calls a field by: its own, or its old one.
   std::string name_in_file(std::string_view name) const {
@@ -173,6 +174,7 @@ class FieldReader : public FieldVisitor {
   std::string where_;
   std::vector<std::string>& warnings_;
   std::vector<std::string> known_;
+  std::vector<std::string> retired_;                            // fields that do nothing any more
   std::vector<std::pair<std::string, std::string>> old_names_;  // new and old ones of fields with old names
 };
 

@@ -15,7 +15,7 @@ namespace sinew {
 /// parts, each asking for itself, stop at the same surface.
 class ContactSides {
  public:
-  /// `weights` are by transforms. Throws Error when the fields name transforms that are not there.
+  /// `weights` are by transforms. Throws Error for more than 65 535 fields.
   ContactSides(const SkinWeights& weights, const FieldSet& fields, const ContactParams& params);
 
   /// A field that moves a vertex, and how far it is the vertex's own: a_i, more than 0.

@@ -1,6 +1,7 @@
 #include <sinew/contact/crossing_triangles.h>
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include <sinew/core/index.h>
@@ -145,7 +146,7 @@ CrossingScratch CrossingTriangles::make_scratch() const {
   scratch.waiting.resize(tasks_.size());
   scratch.found.resize(tasks_.size());
   for (auto& waiting : scratch.waiting) waiting.reserve(4 * kTreeStack);
-  for (auto& found : scratch.found) found.reserve(tree_->triangles().size() / 16 + 64);
+  for (auto& found : scratch.found) found.reserve(tree_->triangles().size() / 8 + 256);
   return scratch;
 }
 
@@ -196,14 +197,24 @@ void CrossingTriangles::meet(const PosedSurface& surface, std::uint32_t leaf, st
     const float cosine = normal.dot(others);
     if (cosine > 0 && cosine * cosine > kFlat * kFlat * normal.squaredNorm() * others.squaredNorm()) return;
   }
+  unsigned crossing_a = 0, crossing_b = 0;  // bits of the leaves' triangles
   for (std::uint32_t t = a.begin; t < a.end; ++t) {
     const std::array<Vec3f, 3> f = corners(triangles[t]);
     for (std::uint32_t u = leaf == other ? t + 1 : b.begin; u < b.end; ++u) {
       if (shares_corner(triangles[t], triangles[u]) || !triangles_cross(f, corners(triangles[u]))) continue;
-      found.push_back(tree_->order()[t]);
-      found.push_back(tree_->order()[u]);
+      crossing_a |= 1u << (t - a.begin);
+      crossing_b |= 1u << (u - b.begin);
     }
   }
+  const auto list = [&](const TriangleTree::Node& node, unsigned crossing) {
+    for (; crossing != 0; crossing &= crossing - 1) {
+      // A crumpled mesh may have any number of them: those that do not fit are found from those that do.
+      if (found.size() == found.capacity()) return;
+      found.push_back(tree_->order()[node.begin + static_cast<std::uint32_t>(std::countr_zero(crossing))]);
+    }
+  };
+  list(a, crossing_a);
+  list(b, crossing_b);
 }
 
 void CrossingTriangles::search(const PosedSurface& surface, std::size_t task,

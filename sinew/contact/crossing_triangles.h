@@ -33,7 +33,8 @@ class CrossingTriangles {
 
   CrossingScratch make_scratch() const;
   /// Lists in CrossingScratch::found the numbers in the mesh of triangles that cross others, some of them
-  /// more than once.
+  /// more than once. Where there are more than it has room for, not all of them: rays that start there find
+  /// the rest.
   void find(const PosedSurface& surface, CrossingScratch& scratch) const;
 
  private:

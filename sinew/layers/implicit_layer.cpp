@@ -11,7 +11,7 @@ namespace {
 
 // Of all scratch together, on meshes with six neighbours a vertex; what grows with bones is small beside it.
 // Measured (Bake.PerformersKnowTheirMemory).
-constexpr std::size_t kBytesPerVertex = 440;
+constexpr std::size_t kBytesPerVertex = 525;
 
 struct ImplicitState : LayerState {
   std::size_t bytes() const override { return kBytesPerVertex * marks.size(); }
@@ -29,8 +29,8 @@ struct ImplicitState : LayerState {
 ImplicitLayer::ImplicitLayer(const Character& character, const ImplicitOptions& options) {
   const CharacterFields fields = make_character_fields(character, options);
   const MeshView rest{character.rest(), character.triangles()};
-  contact_ = std::make_unique<ContactProjection>(rest, character.shared_skin_weights(), fields.set,
-                                                 std::span<const std::uint8_t>(), ContactParams());
+  contact_ =
+      std::make_unique<ContactProjection>(rest, character.shared_skin_weights(), fields.set, ContactParams());
   volume_correction_ = std::make_unique<JointFilling>(rest, character.shared_skin_weights(),
                                                       find_hinges(character), options.volume_correction);
   binding_count_ = character.bindings().size();

@@ -28,19 +28,22 @@ struct ContactFrame {
   std::vector<PosedField> fields;           ///< per field
   std::vector<Eigen::Affine3f> transforms;  ///< per transform
   std::vector<Quatf> rotations;             ///< per transform
+  std::vector<float> scales;                ///< per transform, cube root of how volumes grow
 
   // The skin.
+  bool is_placed = false;     ///< false where this frame's positions were refused
   std::vector<Vec3f> placed;  ///< positions of the closed surface: the skin's, then its fans'
   std::unique_ptr<PosedSurface> surface;
   CrossingScratch crossing;
 
   // The vertices that contact may move in this frame: what follows is known of them only, but for `asked`,
-  // `retreat`, `activity` and `pushes`, which are 0 elsewhere.
+  // `retreat`, `activity`, `pushes` and `next`, which are 0 elsewhere.
   std::vector<std::uint32_t> region;
   std::vector<std::uint8_t> asked;  ///< 1: is in `region`
   std::vector<Vec3f> base;          ///< where the rays' ends were
   std::vector<Vec3f> back;          ///< unit vector towards the ray's origin
   std::vector<float> ray;           ///< length of the ray
+  std::vector<float> edge;          ///< ContactSkin::edge, as large as the pose makes it
   std::vector<float> retreat;       ///< along the ray, metres
   std::vector<float> activity;      ///< the retreat spread to neighbours, metres
   std::vector<Quatf> turns;

@@ -24,17 +24,18 @@ namespace sinew {
 /// separated along normals.
 class ContactProjection {
  public:
-  /// `weights` are by transforms. `takes_part`, one per vertex or empty for all, is 0 for vertices whose
-  /// triangles are left out. Throws Error when sizes differ, or weights or fields name what is not there.
+  /// `weights` are by transforms. Throws Error when there is not one row of them per vertex, when the fields
+  /// name fields that are not there, and for more samples than OverlapRun holds.
   ContactProjection(const MeshView& rest, SharedWeights weights, std::shared_ptr<const FieldSet> fields,
-                    std::span<const std::uint8_t> takes_part, const ContactParams& params);
+                    const ContactParams& params);
   ContactProjection(const ContactProjection&) = delete;
   ContactProjection& operator=(const ContactProjection&) = delete;
 
   ContactFrame make_frame() const;
 
   /// Moves `positions`, one per rest vertex, in place. Allocates nothing, throws nothing; positions stay as
-  /// they are when one of them is not finite. Same bits for any number of threads.
+  /// they are when one of them is not finite or there are too few transforms. Same bits for any number of
+  /// threads.
   void project(std::span<const Affine3d> posed_from_rest, ContactFrame& frame,
                std::span<Vec3f> positions) const;
 
@@ -43,8 +44,8 @@ class ContactProjection {
   void limit_free_motion(const ContactFrame& frame, std::span<float> free_motion) const;
 
   /// After project(): lowers `free_motion` of the given vertices where other skin is before them: those that
-  /// may move by `far` (metres, one for each) then go no farther than half of the way to it. Each vertex is
-  /// named once.
+  /// may move by `far` (metres at rest, one for each) then go no farther than half of the way to it. Each
+  /// vertex is named once.
   void keep_distance(std::span<const std::uint32_t> vertices, std::span<const float> far, ContactFrame& frame,
                      std::span<float> free_motion) const;
 

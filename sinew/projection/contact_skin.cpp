@@ -31,20 +31,21 @@ std::vector<float> mean_edges(std::span<const Vec3f> rest, const OneRings& rings
 }  // namespace
 
 ContactSkin::ContactSkin(const MeshView& rest, SharedWeights of_skin, const FieldSet& fields,
-                         std::span<const std::uint8_t> takes_part, const ContactParams& params)
+                         const ContactParams& params)
     : vertex_count(rest.positions.size()), weights(std::move(of_skin)) {
   if (weights->rows() != vertex_count) throw Error("contact: weights and vertices differ in number");
-  if (!takes_part.empty() && takes_part.size() != vertex_count)
-    throw Error("contact: takes_part and vertices differ in number");
-  for (const std::uint32_t transform : weights->joints)
-    transform_count = std::max<std::size_t>(transform_count, transform + 1);
-  for (const std::uint32_t transform : fields.transform)
-    transform_count = std::max<std::size_t>(transform_count, transform + 1);
+  const auto name = [&](std::uint32_t transform) {
+    transform_count = std::max<std::size_t>(transform_count, std::size_t{transform} + 1);
+  };
+  for (const std::uint32_t transform : weights->joints) name(transform);
+  for (const std::uint32_t transform : fields.transform) name(transform);
+  for (const Muscle& muscle : fields.muscles)
+    for (const std::uint32_t transform : {muscle.origin_transform, muscle.insertion_transform,
+                                          muscle.driver_transform, muscle.driver_parent_transform})
+      name(transform);
   std::vector<Triangle> triangles;
   for (const Triangle& f : rest.triangles)
-    if (!repeats_corner(f) &&
-        (takes_part.empty() || (takes_part[f[0]] && takes_part[f[1]] && takes_part[f[2]])))
-      triangles.push_back(f);
+    if (!repeats_corner(f)) triangles.push_back(f);
   const MeshView skin{rest.positions, triangles};
   rings = one_rings(vertex_count, triangles);
   incidence = vertex_incidence(vertex_count, triangles);
@@ -88,6 +89,15 @@ Vec3f ContactSkin::ray_origin(std::uint32_t vertex, const ContactFrame& frame) c
   return sum;
 }
 
+float ContactSkin::scale(std::uint32_t vertex, const ContactFrame& frame) const {
+  const auto joints = weights->row_joints(vertex);
+  if (joints.empty()) return 1;
+  float sum = 0;
+  for (std::size_t k = 0; k < joints.size(); ++k)
+    sum += weights->row_values(vertex)[k] * frame.scales[joints[k]];
+  return sum;
+}
+
 Quatf ContactSkin::turn(std::uint32_t vertex, const ContactFrame& frame) const {
   const auto joints = weights->row_joints(vertex);
   if (joints.empty()) return Quatf::Identity();
@@ -114,6 +124,7 @@ void ContactFrame::grow_region(const ContactSkin& skin, int rings) {
         if (asked[n]) continue;
         asked[n] = 1;
         region.push_back(n);
+        edge[n] = skin.edge[n] * skin.scale(n, *this);
         const Vec3f to_origin = skin.ray_origin(n, *this) - placed[n];
         ray[n] = to_origin.norm();
         back[n] = ray[n] > 0 ? Vec3f(to_origin / ray[n]) : Vec3f(Vec3f::Zero());

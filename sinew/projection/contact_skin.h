@@ -20,10 +20,9 @@ struct ContactFrame;
 
 /// What contact knows of a skin at rest. Immutable.
 struct ContactSkin {
-  /// `weights` are by transforms. `takes_part`, one per vertex or empty for all, is 0 for vertices whose
-  /// triangles are left out. Throws Error when sizes differ.
+  /// `weights` are by transforms. Throws Error when there is not one row of them per vertex.
   ContactSkin(const MeshView& rest, SharedWeights weights, const FieldSet& fields,
-              std::span<const std::uint8_t> takes_part, const ContactParams& params);
+              const ContactParams& params);
 
   /// Puts the fans that close the skin (ClosedSurface) in the middle of their borders. `placed` are all
   /// vertices of the closed surface.
@@ -43,6 +42,8 @@ struct ContactSkin {
   }
   /// Where a vertex's ray begins in the pose of a frame.
   Vec3f ray_origin(std::uint32_t vertex, const ContactFrame& frame) const;
+  /// How much larger than at rest a vertex's bones make it in the pose of a frame.
+  float scale(std::uint32_t vertex, const ContactFrame& frame) const;
   /// How a vertex's bones turn it in the pose of a frame.
   Quatf turn(std::uint32_t vertex, const ContactFrame& frame) const;
 

@@ -119,9 +119,10 @@ float IsoShape::stop(std::uint32_t v, const Row& row, Part part, const ContactFr
   constexpr int kNodes = 24, kPieces = 8;
   const Vec3f origin = skin_.ray_origin(v, frame), direction = frame.placed[v] - origin;
   const float length = direction.norm();
-  if (!(length > 0)) return 1;
+  const float edge = skin_.edge[v] * skin_.scale(v, frame);
+  if (!(length > 0 && edge > 0)) return 1;
   const float whole = 1 + params_.shape_reach, piece = whole / (kNodes * kPieces);
-  const float fade = params_.fade * skin_.edge[v] / length;
+  const float fade = params_.fade * edge / length;
   float left = 1, stop = 0;
   float before = composed(row, part, frame.fields, origin);
   for (int node = 1; node <= kNodes && left > 0; ++node) {

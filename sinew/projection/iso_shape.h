@@ -24,7 +24,7 @@ namespace sinew {
 class IsoShape {
  public:
   /// All must outlive it. `rest` is a frame in the rest pose, with `placed` there. Throws Error when pairs
-  /// name fields or operators that are not there.
+  /// name fields that are not there.
   IsoShape(const ContactSkin& skin, const FieldSet& fields, const ContactParams& params,
            const ContactFrame& rest);
 

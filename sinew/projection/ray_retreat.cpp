@@ -16,13 +16,18 @@ constexpr float kShortestRay = 1e-3f;  // edges
 
 /// The pieces of a ray on which the surface winds round it twice or more, from its bone (0) to its vertex
 /// (1). Its crossings are given the other way round, `winding` is that of the bone.
-/// Those nearer to the bone than `core` are left out.
+/// Runs nearer to the bone than `core` are left out.
 struct OverlapRuns {
   std::array<OverlapRun, CrossingOrder::kMost / 2 + 1> list;
   std::size_t count = 0;
 
   OverlapRuns(const CrossingOrder& from_vertex, int winding, float core) {
-    float entered = winding >= 2 ? 0.0f : -1.0f;
+    // Beyond the crossings that were kept, nearer to the bone, nothing is known.
+    int kept = 0;
+    for (std::size_t i = 0; i < from_vertex.count; ++i) kept += from_vertex.list[i].winding;
+    winding -= from_vertex.winding - kept;
+    const float known = from_vertex.count == CrossingOrder::kMost ? 1 - from_vertex.list.back().t : 0.0f;
+    float entered = winding >= 2 ? known : -1.0f;
     const auto leave = [&](float t) {
       if (t > core && count < list.size()) list[count].from = std::max(entered, core), list[count++].to = t;
       entered = -1;
@@ -51,7 +56,8 @@ float RayRetreat::retreat(std::uint32_t v, ContactFrame& frame) const {
   const float length = direction.norm();
   frame.ray[v] = length;
   frame.back[v] = Vec3f::Zero();
-  if (!(length > kShortestRay * skin_.edge[v])) return 0;
+  const float scale = skin_.scale(v, frame), edges = frame.edge[v] = skin_.edge[v] * scale;
+  if (!(edges > 0 && length > kShortestRay * edges)) return 0;
   frame.back[v] = -direction / length;
   // From the vertex inwards, so that of many crossings the nearest are kept.
   CrossingOrder crossings;
@@ -73,10 +79,10 @@ float RayRetreat::retreat(std::uint32_t v, ContactFrame& frame) const {
           sides_->side(v, frame.fields, present, origin + t * direction) + params_.middle * (0.5f - share);
     }
   }
-  const float edge = skin_.edge[v] / length;
+  const float edge = edges / length;
   const float stop = stop_on_ray({runs.list.data(), runs.count}, samples, params_.side_width,
                                  params_.fade * edge, params_.reach * edge);
-  return std::max(0.0f, (1 - stop) * length - rest_retreat_[v]);
+  return std::max(0.0f, (1 - stop) * length - scale * rest_retreat_[v]);
 }
 
 void RayRetreat::find(ContactFrame& frame) const {

@@ -22,11 +22,11 @@ float ramp(float value) {
 
 bool Separation::is_active(std::uint32_t v, const ContactFrame& frame) const {
   constexpr float kLeast = 1e-4f;  // edges
-  return frame.activity[v] > kLeast * skin_.edge[v];
+  return frame.activity[v] > kLeast * frame.edge[v];
 }
 
 float Separation::contact(std::uint32_t v, const ContactFrame& frame) const {
-  return ramp(frame.activity[v] / (params_.closing_from * skin_.edge[v]));
+  return ramp(frame.activity[v] / (params_.closing_from * frame.edge[v]));
 }
 
 void Separation::find_activity(ContactFrame& frame) const {
@@ -59,7 +59,7 @@ ContactPartner Separation::find_partner(std::uint32_t v, const Vec3f& normal,
   }
   Crossing nearest;
   nearest.t = kInfinity;
-  frame.surface->cross(at, normal, 0, params_.far * skin_.edge[v], [&](const Crossing& crossing) {
+  frame.surface->cross(at, normal, 0, params_.far * frame.edge[v], [&](const Crossing& crossing) {
     if (crossing.winding > 0 && crossing.t < nearest.t && !skin_.is_corner(crossing.triangle, v))
       nearest = crossing;
   });
@@ -92,7 +92,7 @@ float Separation::distance_apart(std::uint32_t v, const Vec3f& normal, const Con
 }
 
 float Separation::push(std::uint32_t v, int number, ContactFrame& frame) const {
-  const float edge = skin_.edge[v], gap = params_.gap * edge, far = params_.far * edge;
+  const float edge = frame.edge[v], gap = params_.gap * edge, far = params_.far * edge;
   const Vec3f normal = frame.normals[v] = skin_.normal(v, frame.placed);
   const float closing = contact(v, frame);
   if (number < params_.unfolding_sweeps && closing > 0) frame.moves[v] = closing * unfolding_.move(v, frame);
@@ -103,7 +103,7 @@ float Separation::push(std::uint32_t v, int number, ContactFrame& frame) const {
     const float fades = 1 - ramp((-apart / edge - params_.deep) / (params_.too_deep - params_.deep));
     // Of a ray its core stays: what cannot give way further is given way to.
     const float moved = (frame.base[v] - frame.placed[v]).norm(), most = (1 - params_.core) * frame.ray[v];
-    const float gives = 1 - ramp(2 * moved / most - 1);
+    const float gives = most > 0 ? 1 - ramp(2 * moved / most - 1) : 0.0f;
     return fades > 0 ? -std::min(0.5f * (gap - apart), params_.most_push * edge) * active * fades * gives
                      : 0.0f;
   }

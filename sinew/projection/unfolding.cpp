@@ -16,18 +16,20 @@ Vec3f Unfolding::move(std::uint32_t v, const ContactFrame& frame) const {
   float folded = 0, whole = 0;
   Vec3f sum = Vec3f::Zero();
   const Quatf& turn = frame.turns[v];
+  const float size = skin_.scale(v, frame);
+  if (!(size > 0)) return Vec3f::Zero();
   for (const std::uint32_t corner : skin_.incidence[v]) {
     const std::uint32_t t = corner / 3;
     const Triangle& f = skin_.closed.triangles[t];
     const Vec3f &a = frame.placed[f[0]], &b = frame.placed[f[1]], &c = frame.placed[f[2]];
     const float rest = skin_.area[t].norm();
     if (!(rest > 0)) continue;
-    const float ratio = (b - a).cross(c - a).dot(turn * skin_.area[t]) / (rest * rest);
+    const float ratio = (b - a).cross(c - a).dot(turn * skin_.area[t]) / (size * size * rest * rest);
     whole += rest;
     const float share = rest * std::clamp((params_.flat_area - ratio) / params_.flat_width, 0.0f, 1.0f);
     if (!(share > 0)) continue;
     folded += share;
-    sum += share * ((a + b + c) / 3 + turn * skin_.corner[corner] - frame.placed[v]);
+    sum += share * ((a + b + c) / 3 + size * (turn * skin_.corner[corner]) - frame.placed[v]);
   }
   if (!(folded > 0)) return Vec3f::Zero();
   Vec3f middle = Vec3f::Zero();
@@ -44,7 +46,9 @@ bool Unfolding::may_be_folded(std::size_t t, const ContactFrame& frame) const {
   const float rest = skin_.area[t].squaredNorm();
   const auto joints = skin_.weights->row_joints(f[0]);
   if (!(rest > 0) || joints.empty()) return false;
-  return !((b - a).cross(c - a).dot(frame.rotations[joints[0]] * skin_.area[t]) > kUpright * rest);
+  const float size = frame.scales[joints[0]];
+  return !((b - a).cross(c - a).dot(frame.rotations[joints[0]] * skin_.area[t]) >
+           kUpright * size * size * rest);
 }
 
 void Unfolding::unfold(ContactFrame& frame) const {

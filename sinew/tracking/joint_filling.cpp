@@ -154,6 +154,10 @@ JointFilling::JointFilling(const MeshView& rest, SharedWeights weights, std::spa
     const double sphere = 4 * std::numbers::pi / 3 * std::pow(found[h].reach, 3);
     if (patch.volume >= kLeastShareOfSphere * sphere) patches_.push_back(std::move(patch));
   }
+  far_.assign(vertices_, 0);
+  for (const Patch& patch : patches_)
+    for (const std::uint32_t v : patch.vertices)
+      far_[v] = std::max(far_[v], static_cast<float>(kFarPush * patch.radius));
 }
 
 JointFillingScratch JointFilling::make_scratch() const {
@@ -298,7 +302,7 @@ void JointFilling::find_lost(std::span<const Affine3d> posed_from_rest, std::spa
       if (s.listed[v] != 0 || !(patches_[p].share[i] > kLeastShare)) continue;
       s.listed[v] = 1;
       s.movable.push_back(v);
-      s.far.push_back(static_cast<float>(kFarPush * patches_[p].radius));
+      s.far.push_back(far_[v]);
     }
   }
 }

@@ -92,6 +92,7 @@ class JointFilling {
   Vec3f carry(std::uint32_t vertex, const Vec3f& direction, std::span<const Eigen::Matrix3f> turns) const;
 
   std::vector<Patch> patches_;
+  std::vector<float> far_;  // per vertex, how far it moves in all but extreme poses, metres at rest
   SharedWeights weights_;
   std::size_t transforms_ = 0;  // that weights and hinges name
   std::size_t vertices_ = 0;

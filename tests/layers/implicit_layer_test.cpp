@@ -542,6 +542,10 @@ Scene dressed_tube() {
   return scene;
 }
 
+TEST(ImplicitLayer, WhatOverlapsAtRestStaysAsItIsInAnySize) {
+  expect_rest(dressed_tube(), "dressed tube");
+}
+
 TEST(ImplicitLayer, EyesAndSleevesFollowTheBody) {
   const Scene scene = dressed_tube();
   const auto character = make_character(scene);
