@@ -29,7 +29,7 @@ Eigen::AlignedBox3d box_of(const FieldGrid& grid) {
 
 FieldsView::FieldsView(const Character& character, bool solids)
     : character_(character),
-      layer_(*find_field_layer(character, &number_)),
+      layer_(*find_field_layer(character)),
       set_(layer_.fields()),
       posed_(set_.fields.size()) {
   if (!solids) return;
@@ -47,7 +47,7 @@ FieldsView::FieldsView(const Character& character, bool solids)
 Image FieldsView::render_slice(const CharacterPicture& picture, const Performer& performer,
                                const AxisPlane& plane, const Camera& camera, const ClayOptions& clay,
                                const Pose* skeleton_pose) {
-  pose_fields(set_, layer_.carried_fields(*performer.layer_state(number_)), posed_);
+  pose_fields(set_, performer.posed_from_rest(), posed_);
   const FieldFunction field = [this](const Vec3d& at) {
     return double{sample(set_, posed_, at.cast<float>()).value};
   };
@@ -61,7 +61,7 @@ Image FieldsView::render_slice(const CharacterPicture& picture, const Performer&
 Image FieldsView::render_solids(const Performer& performer, const Camera& camera, const ClayOptions& clay,
                                 const Pose* skeleton_pose) const {
   std::vector<Affine3d> moved;
-  const std::span<const Affine3d> carried = layer_.carried_fields(*performer.layer_state(number_));
+  const std::span<const Affine3d> carried = performer.posed_from_rest();
   for (const std::uint32_t transform : set_.transform) moved.push_back(carried[transform]);
   ClayOptions options = clay;
   options.ghost.surface = skin_.get();

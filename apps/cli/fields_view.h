@@ -31,7 +31,6 @@ class FieldsView {
 
  private:
   const Character& character_;
-  std::size_t number_ = 0;  // of the layer
   const FieldLayer& layer_;
   const FieldSet& set_;
   std::vector<PosedField> posed_;

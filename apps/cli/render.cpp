@@ -101,10 +101,9 @@ void require_implicit_layers(const RenderCommand& command, std::span<const Named
                             contact ? "an " : "no ", contact ? "" : "only "));
 }
 
-static_assert(static_cast<int>(VertexMark::plain) == static_cast<int>(TrackMark::still) &&
-              static_cast<int>(VertexMark::moved) == static_cast<int>(TrackMark::moved) &&
-              static_cast<int>(VertexMark::contact) == static_cast<int>(TrackMark::contact) &&
-              static_cast<int>(VertexMark::returned) == static_cast<int>(TrackMark::returned));
+static_assert(static_cast<int>(VertexMark::plain) == static_cast<int>(SkinMark::still) &&
+              static_cast<int>(VertexMark::moved) == static_cast<int>(SkinMark::moved) &&
+              static_cast<int>(VertexMark::contact) == static_cast<int>(SkinMark::contact));
 
 /// One way to deform the character, and what draws the result.
 struct DrawnMethod {
@@ -360,7 +359,7 @@ class RenderJob {
     const FieldLayer* layer = find_field_layer(*method.character, &number);
     if (layer == nullptr) return;
     std::vector<std::uint8_t> marks;
-    for (const TrackMark mark : layer->marks(*method.performer->layer_state(number)))
+    for (const SkinMark mark : layer->marks(*method.performer->layer_state(number)))
       marks.push_back(static_cast<std::uint8_t>(mark));
     method.picture->set_marks(marks);
   }

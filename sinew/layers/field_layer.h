@@ -1,24 +1,28 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include <sinew/character/layer.h>
 #include <sinew/implicit/field_set.h>
-#include <sinew/tracking/skin_tracker.h>
 
 namespace sinew {
 
-/// A layer that tracks the skin in the fields of its bones. Pictures and rulers use this interface to show
+/// What a frame did to a vertex. Pictures colour them by it.
+enum class SkinMark : std::uint8_t {
+  still = 0,    ///< is where the layer before put it
+  moved = 1,    ///< was moved: took the shape of an operator, or made up for lost volume, or slid
+  contact = 2,  ///< was stopped by other skin
+};
+
+/// A layer that works with the fields of a character's bones. Pictures and rulers use this interface to show
 /// the fields and what the layer did.
 class FieldLayer : public Layer {
  public:
   virtual const FieldSet& fields() const = 0;
   /// What the last frame did to each welded vertex; `state` is one of this layer's.
-  virtual std::span<const TrackMark> marks(const LayerState& state) const = 0;
-  /// Per binding, where the last frame carried its field: as the pose does, except for bones that were moved
-  /// out of other flesh (tracking/bone_lift.h).
-  virtual std::span<const Affine3d> carried_fields(const LayerState& state) const = 0;
+  virtual std::span<const SkinMark> marks(const LayerState& state) const = 0;
 
   std::string idle_because() const override;
 };

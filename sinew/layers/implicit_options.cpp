@@ -171,14 +171,18 @@ void FieldLayerOptions::visit(FieldVisitor& visitor) {
                  "share of the volume that bent joints lose which the free skin round them restores");
 }
 
+void retire_tracking_fields(FieldVisitor& visitor) {
+  for (const std::string_view name :
+       {"step",           "rounds",        "steps",    "tolerance",      "dead_zone",      "ease",
+        "gradient_angle", "turn",          "gap",      "relaxation",     "coherence",      "strain_limit",
+        "strain",         "bulge_share",   "swelling", "smoothing",      "diffusion",      "flip_repair",
+        "untangling",     "depenetration", "rising",   "elastic_rounds", "elastic_sweeps", "elastic_steps"})
+    visitor.retired(name, "contact is found without tracking; remove it");
+}
+
 void ImplicitOptions::visit(FieldVisitor& visitor) {
   FieldLayerOptions::visit(visitor);
-  for (const std::string_view name :
-       {"step",           "rounds",        "steps",    "tolerance",  "dead_zone", "ease",
-        "gradient_angle", "turn",          "gap",      "relaxation", "coherence", "strain_limit",
-        "strain",         "bulge_share",   "swelling", "smoothing",  "diffusion", "flip_repair",
-        "untangling",     "depenetration", "rising"})
-    visitor.retired(name, "contact is found without tracking; remove it");
+  retire_tracking_fields(visitor);
 }
 
 }  // namespace sinew

@@ -103,6 +103,9 @@ class FieldLayerOptions : public LayerOptions {
   void visit(FieldVisitor& visitor) override;
 };
 
+/// Fields of recipes from before contact was found in the deformed mesh: they do nothing, and readers say so.
+void retire_tracking_fields(FieldVisitor& visitor);
+
 /// All that a recipe may say about implicit skinning.
 class ImplicitOptions : public FieldLayerOptions {
  public:

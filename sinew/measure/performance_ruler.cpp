@@ -8,7 +8,7 @@
 #include <sinew/character/rest_joints.h>
 #include <sinew/core/index.h>
 #include <sinew/core/parallel.h>
-#include <sinew/layers/field_layer.h>
+#include <sinew/layers/character_hinges.h>
 #include <sinew/skinning/dual_quaternion.h>
 
 namespace sinew {
@@ -36,7 +36,6 @@ struct PerformedFrame {
   std::vector<Vec3f> rest;  // with the frame's morph targets
   std::vector<std::uint8_t> in_contact;
   std::vector<Affine3d> posed_from_rest;
-  std::vector<Affine3d> carried;  // as posed_from_rest, where a layer takes bones elsewhere; empty: none does
 };
 
 double median(std::vector<double> values) {
@@ -96,8 +95,6 @@ PerformanceMeasurements measure_performance(const std::shared_ptr<const Characte
 
   Performer performer(character);
   Pose pose = character->rest_pose();
-  std::size_t field_layer_number = 0;
-  const FieldLayer* field_layer = find_field_layer(*character, &field_layer_number);
   const int start = character->has_history() ? 0 : options.first_frame;
   const int frame_count = options.last_frame - start + 1;
   const std::size_t frame_bytes = std::max<std::size_t>(1, sizeof(Vec3f) * rest.size());
@@ -123,10 +120,6 @@ PerformanceMeasurements measure_performance(const std::shared_ptr<const Characte
       kept.base.resize(kept.rest.size());
       dual_quaternion_skinning(kept.rest, *character->weights(), kept.posed_from_rest, base_scratch,
                                kept.base);
-      if (field_layer != nullptr) {
-        const auto carried = field_layer->carried_fields(*performer.layer_state(field_layer_number));
-        kept.carried.assign(carried.begin(), carried.end());
-      }
       frames.emplace_back();
       frames.back().frame = frame;
       frames.back().seconds = elapsed.count();
@@ -134,8 +127,7 @@ PerformanceMeasurements measure_performance(const std::shared_ptr<const Characte
     }
     parallel_blocks(frames.size(), 1, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
-        frames[i].surface =
-            ruler.measure(performed[i].positions, performed[i].posed_from_rest, performed[i].carried);
+        frames[i].surface = ruler.measure(performed[i].positions, performed[i].posed_from_rest);
         compare_with_base(*character, ruler, deviation, limb_length, performed[i], frames[i]);
       }
     });

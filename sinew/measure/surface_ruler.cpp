@@ -250,8 +250,7 @@ std::vector<double> SurfaceRuler::winding_outside(std::span<const Vec3f> positio
 }
 
 SurfaceMeasurements SurfaceRuler::measure(std::span<const Vec3f> positions,
-                                          std::span<const Affine3d> posed_from_rest,
-                                          std::span<const Affine3d> carried) const {
+                                          std::span<const Affine3d> posed_from_rest) const {
   check(positions);
   std::vector<Vec3f> cleaned;
   positions = clean(positions, cleaned);
@@ -287,10 +286,9 @@ SurfaceMeasurements SurfaceRuler::measure(std::span<const Vec3f> positions,
   frame.area_stretch = stretch_->area_stretch(positions);
   frame.edge_stretch = stretch_->edge_stretch(positions);
   frame.degenerate_triangles = stretch_->degenerate_triangles(positions);
-  if (carried.empty()) carried = posed_from_rest;
   const std::vector<std::uint32_t> flipped =
       flipped_triangles(view(rest_positions_), positions, *weights_,
-                        weights_->rows() > 0 ? carried : std::span<const Affine3d>());
+                        weights_->rows() > 0 ? posed_from_rest : std::span<const Affine3d>());
   measure_hinges(positions, posed_from_rest, contact, flipped, frame);
   measure_flips(positions, contact, flipped, frame);
   return frame;

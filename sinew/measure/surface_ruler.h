@@ -88,12 +88,10 @@ class SurfaceRuler {
                         const SurfaceRulerOptions& options = {});
 
   /// One position per vertex of the rest. `posed_from_rest` has one transform per joint number of the
-  /// weights; empty: nothing turned. `carried` likewise, where a layer took the bones elsewhere than the pose
-  /// (FieldLayer::carried_fields()), by which flips are told; empty: it did not. Throws Error when a position
-  /// that a triangle uses is not finite, or sizes differ.
+  /// weights; empty: nothing turned. Throws Error when a position that a triangle uses is not finite, or
+  /// sizes differ.
   SurfaceMeasurements measure(std::span<const Vec3f> positions,
-                              std::span<const Affine3d> posed_from_rest = {},
-                              std::span<const Affine3d> carried = {}) const;
+                              std::span<const Affine3d> posed_from_rest = {}) const;
 
   /// The vertices that are buried and were not at rest, ascending. Throws as measure() does.
   std::vector<std::uint32_t> newly_buried(std::span<const Vec3f> positions) const;

@@ -24,8 +24,7 @@ struct MarkStyle {
   Rgb color;
 };
 // In the order of VertexMark from `moved` on; plain vertices have the options' clay.
-constexpr std::array<MarkStyle, 3> kMarks{
-    {{"moved", {124, 164, 208}}, {"contact", {205, 44, 48}}, {"returned across", {236, 124, 20}}}};
+constexpr std::array<MarkStyle, 2> kMarks{{{"moved", {124, 164, 208}}, {"contact", {205, 44, 48}}}};
 
 /// Swatches with names in the lower right corner.
 void draw_mark_legend(Image& image, const Rgb& clay) {

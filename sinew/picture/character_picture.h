@@ -33,10 +33,9 @@ struct Coloring {
 
 /// What became of a vertex in a frame, for Coloring::By::marks.
 enum class VertexMark : std::uint8_t {
-  plain = 0,     ///< clay
-  moved = 1,     ///< went to its iso-surface, soft blue
-  contact = 2,   ///< stopped where skin meets skin, red
-  returned = 3,  ///< came back across a contact, orange
+  plain = 0,    ///< clay
+  moved = 1,    ///< moved without touching, soft blue
+  contact = 2,  ///< stopped where skin meets skin, red
 };
 
 /// Draws a character as its performer left it. Made once per character, used for every frame.

@@ -50,6 +50,7 @@ class ContactProjection {
                      std::span<float> free_motion) const;
 
   const FieldSet& fields() const { return *fields_; }
+  const ContactSkin& skin() const { return skin_; }
   const ContactParams& params() const { return params_; }
 
  private:

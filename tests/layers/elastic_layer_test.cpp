@@ -483,7 +483,7 @@ TEST(ElasticLayer, RigidJointsKeepTheirSkinRigid) {
   // The last entry that matches counts.
   EXPECT_GT(farthest(R"("rigid": [{"joint": "*"}, {"joint": "*", "rigidity": 0}])"), 0.3 * kRadius);
   EXPECT_THROW(make_character(scene, R"("rigid": [{"joint": "*", "rigidity": 1.5}])"), Error);
-  EXPECT_THROW(make_character(scene, R"("elastic_rounds": 0)"), Error);
+  EXPECT_THROW(make_character(scene, R"("settle": 0)"), Error);
 }
 
 TEST(ElasticLayer, PaintedSkinStaysRigid) {

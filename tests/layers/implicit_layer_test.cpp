@@ -69,7 +69,7 @@ std::vector<Vec3f> perform(const std::shared_ptr<const Character>& character, co
   return {performer.welded_positions().begin(), performer.welded_positions().end()};
 }
 
-std::span<const TrackMark> marks_of(const Performer& performer) {
+std::span<const SkinMark> marks_of(const Performer& performer) {
   std::size_t number = 0;
   const FieldLayer* layer = find_field_layer(performer.character(), &number);
   EXPECT_NE(layer, nullptr);
@@ -302,18 +302,6 @@ TEST(ImplicitLayer, FleshGivesWayRoundBonesThatAPosePutsIntoIt) {
   }
 }
 
-TEST(ImplicitLayer, FieldsAreCarriedByThePose) {
-  const auto character = make_character(tube_scene());
-  std::size_t number = 0;
-  const FieldLayer* layer = find_field_layer(*character, &number);
-  Performer performer(character);
-  performer.perform(bent(*character, 140));
-  const auto carried = layer->carried_fields(*performer.layer_state(number));
-  ASSERT_EQ(carried.size(), performer.posed_from_rest().size());
-  for (std::size_t b = 0; b < carried.size(); ++b)
-    EXPECT_EQ(carried[b].matrix(), performer.posed_from_rest()[b].matrix());
-}
-
 /// Steps of vertices between two poses that are a hundredth of a frame apart, beyond what the skin before
 /// does, and how many of them are jumps: more than a given length.
 struct Jumps {
@@ -467,12 +455,12 @@ TEST(ImplicitLayer, MarksSayWhatHappened) {
   const Scene scene = tube_scene();
   Performer performer(make_character(scene));
   performer.perform(performer.character().rest_pose());
-  for (const TrackMark mark : marks_of(performer)) ASSERT_EQ(mark, TrackMark::still);
+  for (const SkinMark mark : marks_of(performer)) ASSERT_EQ(mark, SkinMark::still);
   performer.perform(bent(performer.character(), 130));
   std::size_t in_contact = 0;
   ASSERT_EQ(marks_of(performer).size(), performer.character().rest().size());
   for (std::size_t v = 0; v < marks_of(performer).size(); ++v) {
-    if (marks_of(performer)[v] < TrackMark::contact) continue;
+    if (marks_of(performer)[v] < SkinMark::contact) continue;
     ++in_contact;
     const Vec3f rest = performer.character().rest()[v];
     EXPECT_GT(rest.y(), 0) << rest.transpose();
@@ -481,7 +469,7 @@ TEST(ImplicitLayer, MarksSayWhatHappened) {
   EXPECT_GT(in_contact, 8u);
   EXPECT_LT(in_contact, marks_of(performer).size() / 4);
   performer.perform(performer.character().rest_pose());
-  for (const TrackMark mark : marks_of(performer)) ASSERT_EQ(mark, TrackMark::still);
+  for (const SkinMark mark : marks_of(performer)) ASSERT_EQ(mark, SkinMark::still);
 }
 
 TEST(ImplicitLayer, FramesDoNotDependOnEarlierOnesNorOnOtherPerformers) {

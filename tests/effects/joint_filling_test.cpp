@@ -1,4 +1,4 @@
-#include <sinew/tracking/joint_filling.h>
+#include <sinew/effects/joint_filling.h>
 
 #include <algorithm>
 #include <array>
