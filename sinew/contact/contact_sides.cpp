@@ -1,13 +1,29 @@
 #include <sinew/contact/contact_sides.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include <sinew/core/error.h>
 #include <sinew/core/index.h>
 
 namespace sinew {
 
-ContactSides::ContactSides(const SkinWeights& weights, const FieldSet& fields, const ContactParams& params) {
+std::vector<float> field_strengths(const FieldSet& fields, const ContactParams& params) {
+  double largest = 0;
+  for (const BoneField& field : fields.fields) largest = std::max(largest, field.radius);
+  std::vector<float> strengths;
+  for (std::size_t f = 0; f < fields.fields.size(); ++f) {
+    const double radius = fields.fields[f].radius, below = static_cast<double>(params.hard_below) * largest;
+    const double smaller = radius > 0 ? std::max(1.0, below / radius) : 1.0;
+    const double softness = fields.softness.empty() ? 0.0 : static_cast<double>(fields.softness[f]);
+    strengths.push_back(
+        static_cast<float>(std::pow(smaller, static_cast<double>(params.hardness)) * std::exp2(-softness)));
+  }
+  return strengths;
+}
+
+ContactSides::ContactSides(const SkinWeights& weights, const FieldSet& fields, const ContactParams& params)
+    : strengths_(field_strengths(fields, params)) {
   if (fields.fields.size() > 0xffff) throw Error("contact: more than 65 535 fields");
   const std::vector<std::int32_t> field_of = fields_of_transforms(fields);
   std::vector<Influence> row;
@@ -61,7 +77,7 @@ float ContactSides::side(std::uint32_t vertex, std::span<const PosedField> posed
   }
   const auto ask = [&](std::size_t field) {
     if (!posed[field].usable) return;
-    const float value = posed[field].sample(at).value;
+    const float value = strengths_[field] * posed[field].sample(at).value;
     const Own* found = std::find_if(begin, end, [&](const Own& o) { return o.field == field; });
     const float share = found == end ? 0.0f : found->share;
     own = std::max(own, value - 1 + share);

@@ -10,6 +10,11 @@
 
 namespace sinew {
 
+/// How strong each field counts where two parts meet, as a factor of its value; skin is at ½. Parts whose
+/// radius is less than `hard_below` of the largest one's are harder than those, by the ratio to the power of
+/// `hardness`: a hand dents a belly more than the belly a hand. FieldSet::softness comes on top; 1 halves.
+std::vector<float> field_strengths(const FieldSet& fields, const ContactParams& params);
+
 /// Which fields are a vertex's own side of a contact, and how far: those of the bones that move it. Where two
 /// parts overlap, the contact is where the vertex's own side is as strong as all else, so that skins of both
 /// parts, each asking for itself, stop at the same surface.
@@ -38,13 +43,15 @@ class ContactSides {
   Present present(std::span<const PosedField> posed, const Vec3f& low, const Vec3f& high) const;
 
   /// How far a point is on the vertex's own side: s = max_i (f_i − 1 + a_i) − max_i (f_i − a_i), where a_i,
-  /// from 0 to 1, is how far field i is the vertex's own. Negative beyond the contact.
+  /// from 0 to 1, is how far field i is the vertex's own and f_i its value times its strength. Negative
+  /// beyond the contact.
   float side(std::uint32_t vertex, std::span<const PosedField> posed, const Present& present,
              const Vec3f& at) const;
 
  private:
   std::vector<std::uint32_t> starts_{0};
   std::vector<Own> own_;
+  std::vector<float> strengths_;  // per field
 };
 
 }  // namespace sinew

@@ -33,8 +33,8 @@ constexpr float kFade = 0.6f;
 constexpr double kLeastShareOfSphere = 0.1;  // that a patch encloses; else the joint is not in a limb
 // Degrees that a joint turns from which on it may lose something, and all of it is restored.
 constexpr double kStillJoint = 5;
-constexpr double kBentJoint = 25;
-constexpr double kLeft = 0.001;  // of the volume that is not missed
+constexpr double kBentJoint = 40;
+constexpr double kLeft = 0.005;  // of the volume that is not missed
 constexpr double kMost = 0.4;    // of a push, in limb radii
 // All but extreme poses push less far.
 constexpr double kFarPush = 0.1;

@@ -35,6 +35,9 @@ struct FieldSet {
   std::vector<FieldPair>
       pairs;                    ///< which operators shape; joints that are not named stay as they are skinned
   std::vector<Muscle> muscles;  ///< see check_muscles()
+  /// Per field, how far the part gives way to others that it meets, beyond what sizes say: 1 wholly to those
+  /// of 0, −1 not at all. May be empty: 0.
+  std::vector<float> softness;
   /// Per transform, the field of what it moves, or of the nearest one above that has a field; -1: none. May
   /// be empty: then just the fields' own transforms have one.
   std::vector<std::int32_t> field_of_transform;

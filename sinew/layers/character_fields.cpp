@@ -296,6 +296,13 @@ CharacterFields make_character_fields(const Character& character, const FieldLay
     const JointPart& part = parts[to_size(joint)];
     sources.push_back({joint, part.binding, part.mesh});
   }
+  if (!options.softness.empty())
+    for (const int joint : joint_of_field) {
+      set->softness.push_back(0);
+      for (const PartSoftness& part : options.softness)
+        if (matches_pattern(character.skeleton().joints[to_size(joint)].name, part.joint))
+          set->softness.back() = static_cast<float>(part.softness);
+    }
   set->muscles = make_muscles(character, joints, sources, options.muscles);
   check_muscles(*set, character.bindings().size());
   compose_fields(character, options, joint_of_field, *set);

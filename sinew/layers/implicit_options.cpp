@@ -104,6 +104,12 @@ void JointOperator::visit(FieldVisitor& fields) {
   operation.visit(fields);
 }
 
+void PartSoftness::visit(FieldVisitor& fields) {
+  fields.text("joint", joint, "name of the part's joint, or a pattern: * any characters, ? one");
+  fields.number("softness", softness, -1, 1,
+                "1: gives way wholly to parts of 0, as a belly to a hand; -1: not at all, as bone");
+}
+
 void FieldEdit::visit(FieldVisitor& fields) {
   fields.text("joint", joint, "name of the bone's joint, or a pattern: * any characters, ? one");
   visit_field(fields, options);
@@ -161,6 +167,9 @@ void FieldLayerOptions::visit(FieldVisitor& visitor) {
                "joints and pairs of parts with operators of their own; the last entry that matches counts");
   visit_field(visitor, field);
   visitor.list("fields", fields, "bones with fields of their own; the last entry that matches counts");
+  visitor.list(
+      "softness", softness,
+      "parts that give way more or less to others than their sizes say; the last entry that matches counts");
   visitor.list("muscles", muscles, "muscles that swell with the bend of a joint; at most 3 on a bone");
   visitor.text(
       "meshes", meshes,

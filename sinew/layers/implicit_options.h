@@ -51,6 +51,14 @@ struct OperatorChoice {
   Operator make(OperatorLibrary& library, const std::string& where) const;
 };
 
+/// Parts that give way to others more, or less, than their sizes say.
+struct PartSoftness {
+  std::string joint = "*";
+  double softness = 0;
+
+  void visit(FieldVisitor& fields);
+};
+
 /// Joints, or pairs of parts that can touch, whose operator is another than the default.
 struct JointOperator {
   std::string joint = "*";
@@ -98,7 +106,8 @@ class FieldLayerOptions : public LayerOptions {
   BoneFieldOptions field;             ///< of all bones that `fields` does not name
   std::vector<FieldEdit> fields;      ///< the last that matches counts
   std::vector<MuscleChoice> muscles;
-  std::string meshes;            ///< pattern of the meshes that make the fields; empty: found out
+  std::vector<PartSoftness> softness;  ///< the last that matches counts
+  std::string meshes;                  ///< pattern of the meshes that make the fields; empty: found out
   double volume_correction = 1;  ///< share of the volume lost at bent joints that is restored: JointFilling
   void visit(FieldVisitor& visitor) override;
 };

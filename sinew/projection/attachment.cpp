@@ -39,35 +39,14 @@ Vec3f nearest_on_bones(std::span<const BoneSegment> bones, const Vec3f& at, floa
   return best;
 }
 
-/// Those that `moves`, one per value, says 0 for stay.
-template <class Value>
-void smooth(const OneRings& rings, int sweeps, std::span<const std::uint8_t> moves,
-            std::vector<Value>& values) {
-  std::vector<Value> next(values.size());
-  for (int sweep = 0; sweep < sweeps; ++sweep) {
-    parallel_blocks(values.size(), kOriginsPerTask, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t v = begin; v < end; ++v) {
-        next[v] = values[v];
-        if (rings[v].empty() || moves[v] == 0) continue;
-        Value sum = 0 * values[v];
-        for (const std::uint32_t n : rings[v]) sum += values[n];
-        next[v] = 0.5f * values[v] + (0.5f / static_cast<float>(rings[v].size())) * sum;
-      }
-    });
-    values.swap(next);
-  }
-}
-
 }  // namespace
 
-std::vector<Vec3f> ray_origins(const MeshView& rest, const OneRings& rings, const SkinWeights& weights,
-                               const FieldSet& fields, const TriangleTree& tree,
-                               std::span<const Triangle> closed_triangles, std::span<const Vec3f> closed,
-                               const ContactParams& params) {
+std::vector<Vec3f> ray_origins(const MeshView& rest, const SkinWeights& weights, const FieldSet& fields,
+                               const TriangleTree& tree, std::span<const Triangle> closed_triangles,
+                               std::span<const Vec3f> closed, const ContactParams& params) {
   const std::vector<std::int32_t> field_of = fields_of_transforms(fields);
   const std::size_t count = rest.positions.size();
   std::vector<Vec3f> origins(count);
-  std::vector<std::uint8_t> has_bone(count, 0);
   parallel_blocks(count, kOriginsPerTask, [&](std::size_t begin, std::size_t end) {
     for (std::size_t v = begin; v < end; ++v) {
       const Vec3f& at = rest.positions[v];
@@ -81,31 +60,25 @@ std::vector<Vec3f> ray_origins(const MeshView& rest, const OneRings& rings, cons
         sum += weight * nearest_on_bones(fields.fields[to_size(field)].segments, at, params.bone_end);
         known += weight;
       }
-      has_bone[v] = known > 0;
       origins[v] = known > 0 ? Vec3f(sum / known) : at;
     }
   });
-  smooth(rings, params.attachment_sweeps, has_bone, origins);
 
   // Bones may lie outside of the flesh, or other skin between.
   PosedSurface surface(tree);
   surface.refit(closed);
-  std::vector<float> cut(count, 1.0f);
   parallel_blocks(count, kOriginsPerTask, [&](std::size_t begin, std::size_t end) {
     for (std::size_t v = begin; v < end; ++v) {
+      const Vec3f ray = origins[v] - rest.positions[v];
       float clear = 1;
-      surface.cross(rest.positions[v], origins[v] - rest.positions[v], 0, 1, [&](const Crossing& crossing) {
+      surface.cross(rest.positions[v], ray, 0, 1, [&](const Crossing& crossing) {
         const Triangle& f = closed_triangles[crossing.triangle];
         if (f[0] == v || f[1] == v || f[2] == v) return;
         clear = std::min(clear, crossing.t);
       });
-      if (clear < 1) cut[v] = params.clear_share * clear;
+      if (clear < 1) origins[v] = rest.positions[v] + params.clear_share * clear * ray;
     }
   });
-  std::vector<float> even = cut;
-  smooth(rings, params.clear_sweeps, has_bone, even);
-  for (std::size_t v = 0; v < count; ++v)
-    origins[v] = rest.positions[v] + std::min(cut[v], even[v]) * (origins[v] - rest.positions[v]);
   return origins;
 }
 

@@ -5,7 +5,6 @@
 
 #include <sinew/contact/contact_params.h>
 #include <sinew/geometry/mesh.h>
-#include <sinew/geometry/one_rings.h>
 #include <sinew/geometry/triangle_tree.h>
 #include <sinew/implicit/field_set.h>
 #include <sinew/skinning/weights.h>
@@ -13,14 +12,13 @@
 namespace sinew {
 
 /// Where, at rest, the ray of each vertex begins: Σ w_i (nearest point of bone i), kept away from the bones'
-/// ends, smoothed over the mesh, and on this side of whatever skin lies between. Posed by the vertex's
+/// ends and on this side of whatever skin lies between. Posed by the vertex's
 /// weights (linearly) it stays inside the flesh that the vertex belongs to, so that what a pose pushes into
 /// other flesh can retreat towards it. Vertices without a bone begin where they are. `tree` is over the
 /// closed surface (ClosedSurface), whose triangles and positions are `closed_triangles` and `closed`; those
 /// of `rest` come first.
-std::vector<Vec3f> ray_origins(const MeshView& rest, const OneRings& rings, const SkinWeights& weights,
-                               const FieldSet& fields, const TriangleTree& tree,
-                               std::span<const Triangle> closed_triangles, std::span<const Vec3f> closed,
-                               const ContactParams& params);
+std::vector<Vec3f> ray_origins(const MeshView& rest, const SkinWeights& weights, const FieldSet& fields,
+                               const TriangleTree& tree, std::span<const Triangle> closed_triangles,
+                               std::span<const Vec3f> closed, const ContactParams& params);
 
 }  // namespace sinew

@@ -37,7 +37,7 @@ struct ContactFrame {
   CrossingScratch crossing;
 
   // The vertices that contact may move in this frame: what follows is known of them only, but for `asked`,
-  // `retreat`, `activity`, `pushes` and `next`, which are 0 elsewhere.
+  // `retreat`, `activity`, `pushes` and `next`, which are 0 elsewhere, and `apart`, which is infinite.
   std::vector<std::uint32_t> region;
   std::vector<std::uint8_t> asked;  ///< 1: is in `region`
   std::vector<Vec3f> base;          ///< where the rays' ends were
@@ -49,6 +49,7 @@ struct ContactFrame {
   std::vector<Quatf> turns;
   std::vector<Vec3f> normals;
   std::vector<ContactPartner> partners;
+  std::vector<float> apart;   ///< from other skin along normals, metres; infinite: there is none
   std::vector<float> pushes;  ///< along normals, metres
   std::vector<Vec3f> moves;   ///< of unfolding
   std::vector<float> next;    ///< values of the next sweep

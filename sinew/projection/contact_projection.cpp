@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <sinew/core/error.h>
 #include <sinew/core/index.h>
@@ -67,6 +68,7 @@ ContactFrame ContactProjection::make_frame() const {
     points->assign(count, Vec3f::Zero());
   for (auto* lengths : {&frame.ray, &frame.edge, &frame.retreat, &frame.activity, &frame.pushes, &frame.next})
     lengths->assign(count, 0);
+  frame.apart.assign(count, std::numeric_limits<float>::infinity());
   frame.turns.assign(count, Quatf::Identity());
   frame.partners.resize(count);
   frame.frontier.reserve(count);
@@ -115,8 +117,7 @@ void ContactProjection::project(std::span<const Affine3d> posed_from_rest, Conta
   for (const std::uint32_t v : frame.region) {
     frame.base[v] = frame.placed[v];
     frame.turns[v] = skin_.turn(v, frame);
-    const float hair = std::min(frame.retreat[v], params_.hair * frame.edge[v]);
-    frame.placed[v] += std::min(frame.retreat[v] + hair, frame.ray[v]) * frame.back[v];
+    frame.placed[v] += std::min(frame.retreat[v], frame.ray[v]) * frame.back[v];
   }
   separation_.separate(frame);
   for (const std::uint32_t v : frame.region) positions[v] = frame.placed[v];

@@ -1,6 +1,7 @@
 #include <sinew/projection/contact_skin.h>
 
 #include <algorithm>
+#include <limits>
 
 #include <sinew/core/error.h>
 #include <sinew/projection/attachment.h>
@@ -52,7 +53,12 @@ ContactSkin::ContactSkin(const MeshView& rest, SharedWeights of_skin, const Fiel
   closed = close_surface(vertex_count, triangles);
   const std::vector<Vec3f> placed = closed.place(rest.positions);
   tree = std::make_unique<TriangleTree>(MeshView{placed, closed.triangles});
-  origins = ray_origins(skin, rings, *weights, fields, *tree, closed.triangles, placed, params);
+  origins = ray_origins(skin, *weights, fields, *tree, closed.triangles, placed, params);
+  for (std::uint32_t v = 0; v < vertex_count; ++v)
+    for (const std::uint32_t n : rings[v]) {
+      const float length = (rest.positions[n] - rest.positions[v]).norm();
+      nearness.push_back(length > 0 ? 1 / length : 0);
+    }
   constexpr int kEdgeSweeps = 3;
   edge = mean_edges(rest.positions, rings, kEdgeSweeps);
   for (const Triangle& f : triangles) {
@@ -111,7 +117,9 @@ Quatf ContactSkin::turn(std::uint32_t vertex, const ContactFrame& frame) const {
 }
 
 void ContactFrame::clear_region() {
-  for (const std::uint32_t v : region) asked[v] = 0, retreat[v] = next[v] = activity[v] = pushes[v] = 0;
+  for (const std::uint32_t v : region)
+    asked[v] = 0, retreat[v] = next[v] = activity[v] = pushes[v] = 0,
+    apart[v] = std::numeric_limits<float>::infinity();
   region.clear();
 }
 

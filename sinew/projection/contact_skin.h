@@ -51,7 +51,8 @@ struct ContactSkin {
   SharedWeights weights;
   ClosedSurface closed;  ///< its first triangles are the skin's
   OneRings rings;
-  Incidence incidence;                       ///< of the skin's triangles
+  std::vector<float> nearness;  ///< per neighbour in `rings`: 1 over the length of the edge at rest, or 0
+  Incidence incidence;          ///< of the skin's triangles
   std::unique_ptr<const TriangleTree> tree;  ///< of the closed surface
   std::vector<Vec3f> origins;                ///< of the vertices' rays, at rest (attachment.h)
   std::vector<float> edge;                   ///< per vertex, mean length of its edges, smoothed over the mesh

@@ -75,13 +75,11 @@ float RayRetreat::retreat(std::uint32_t v, ContactFrame& frame) const {
     for (int i = 0; i < samples; ++i) {
       const float share = (static_cast<float>(i) + 0.5f) / static_cast<float>(samples);
       const float t = run.from + share * (run.to - run.from);
-      run.side[i] =
-          sides_->side(v, frame.fields, present, origin + t * direction) + params_.middle * (0.5f - share);
+      run.side[i] = sides_->side(v, frame.fields, present, origin + t * direction);
     }
   }
-  const float edge = edges / length;
-  const float stop = stop_on_ray({runs.list.data(), runs.count}, samples, params_.side_width,
-                                 params_.fade * edge, params_.reach * edge);
+  const float stop = soft_first_crossing({runs.list.data(), runs.count}, samples, params_.side_width,
+                                         params_.fade * edges / length);
   return std::max(0.0f, (1 - stop) * length - scale * rest_retreat_[v]);
 }
 

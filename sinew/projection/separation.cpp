@@ -92,25 +92,32 @@ float Separation::distance_apart(std::uint32_t v, const Vec3f& normal, const Con
 }
 
 float Separation::push(std::uint32_t v, int number, ContactFrame& frame) const {
-  const float edge = frame.edge[v], gap = params_.gap * edge, far = params_.far * edge;
+  const float edge = frame.edge[v], gap = params_.gap * edge;
   const Vec3f normal = frame.normals[v] = skin_.normal(v, frame.placed);
   const float closing = contact(v, frame);
-  if (number < params_.unfolding_sweeps && closing > 0) frame.moves[v] = closing * unfolding_.move(v, frame);
+  if (closing > 0) frame.moves[v] = closing * unfolding_.move(v, frame);
   if (number % params_.sweeps_per_search == 0) frame.partners[v] = find_partner(v, normal, frame);
-  const float apart = distance_apart(v, normal, frame);
-  if (apart < gap) {
-    const float active = ramp(frame.activity[v] / (params_.active_from * edge));
-    const float fades = 1 - ramp((-apart / edge - params_.deep) / (params_.too_deep - params_.deep));
-    // Of a ray its core stays: what cannot give way further is given way to.
-    const float moved = (frame.base[v] - frame.placed[v]).norm(), most = (1 - params_.core) * frame.ray[v];
-    const float gives = most > 0 ? 1 - ramp(2 * moved / most - 1) : 0.0f;
-    return fades > 0 ? -std::min(0.5f * (gap - apart), params_.most_push * edge) * active * fades * gives
-                     : 0.0f;
-  }
-  if (number >= params_.closing_sweeps || !(apart < far)) return 0;
-  const float room = std::max(0.0f, (frame.base[v] - frame.placed[v]).dot(normal));
-  const float close = 0.5f * (apart - gap) * ramp(2 - 2 * apart / far);
-  return 0.5f * std::min(close, room) * closing;
+  const float apart = frame.apart[v] = distance_apart(v, normal, frame);
+  if (!(apart < gap)) return 0;
+  const float active = ramp(frame.activity[v] / (params_.active_from * edge));
+  const float fades = 1 - ramp((-apart / edge - params_.deep) / (params_.too_deep - params_.deep));
+  // Of a ray its core stays: what cannot give way further is given way to.
+  const float moved = (frame.base[v] - frame.placed[v]).norm(), most = (1 - params_.core) * frame.ray[v];
+  const float gives = most > 0 ? 1 - ramp(2 * moved / most - 1) : 0.0f;
+  return fades > 0 ? -std::min(0.5f * (gap - apart), params_.most_push * edge) * active * fades * gives
+                   : 0.0f;
+}
+
+float Separation::close(std::uint32_t v, const ContactFrame& frame) const {
+  const float edge = frame.edge[v], gap = params_.gap * edge, far = params_.far * edge;
+  if (!(frame.apart[v] > gap && frame.apart[v] < far)) return 0;
+  // Triangles cut corners: where a neighbour touches already, only a part of a gap is one.
+  float nearest = frame.apart[v];
+  for (const std::uint32_t n : skin_.rings[v]) nearest = std::min(nearest, frame.apart[n]);
+  const float apart = frame.apart[v] + params_.ring_gap * (std::max(nearest, 0.0f) - frame.apart[v]);
+  if (!(apart > gap)) return 0;
+  const float room = std::max(0.0f, (frame.base[v] - frame.placed[v]).dot(frame.normals[v]));
+  return std::min(0.5f * (apart - gap) * ramp(2 - 2 * apart / far), room) * contact(v, frame);
 }
 
 void Separation::sweep(int number, ContactFrame& frame) const {
@@ -121,7 +128,14 @@ void Separation::sweep(int number, ContactFrame& frame) const {
       const std::uint32_t v = frame.region[i];
       frame.moves[v].setZero();
       frame.normals[v].setZero();
+      frame.apart[v] = kInfinity;
       frame.pushes[v] = is_active(v, frame) ? push(v, number, frame) : 0.0f;
+    }
+  });
+  parallel_blocks(frame.region.size(), kMeansPerTask, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::uint32_t v = frame.region[i];
+      if (frame.pushes[v] == 0 && is_active(v, frame)) frame.pushes[v] = close(v, frame);
     }
   });
   for (int k = 0; k < params_.push_sweeps; ++k) {

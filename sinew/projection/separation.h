@@ -28,8 +28,11 @@ class Separation {
 
  private:
   void sweep(int number, ContactFrame& frame) const;
-  /// How far one vertex goes along its normal in a sweep; also its move by unfolding.
+  /// How far one vertex goes back along its normal in a sweep; also finds its move by unfolding and how far
+  /// it is apart from other skin.
   float push(std::uint32_t vertex, int number, ContactFrame& frame) const;
+  /// How far one vertex that is not pushed goes out along its normal in a sweep, to close a gap.
+  float close(std::uint32_t vertex, const ContactFrame& frame) const;
   /// The point of other skin that a vertex is in contact with, along its normal.
   ContactPartner find_partner(std::uint32_t vertex, const Vec3f& normal, const ContactFrame& frame) const;
   /// How far a vertex is apart from other skin along its normal: negative when it is in it.

@@ -32,10 +32,14 @@ Vec3f Unfolding::move(std::uint32_t v, const ContactFrame& frame) const {
     sum += share * ((a + b + c) / 3 + size * (turn * skin_.corner[corner]) - frame.placed[v]);
   }
   if (!(folded > 0)) return Vec3f::Zero();
+  // The middle of its ring, near neighbours first: else a short edge is torn to the length of its neighbours.
   Vec3f middle = Vec3f::Zero();
-  for (const std::uint32_t n : skin_.rings[v]) middle += frame.placed[n];
-  middle /= static_cast<float>(skin_.rings[v].size());
-  const Vec3f upright = sum / folded, even = middle - frame.placed[v];
+  float weights = 0;
+  for (std::uint32_t k = skin_.rings.starts[v]; k < skin_.rings.starts[v + 1]; ++k) {
+    middle += skin_.nearness[k] * (frame.placed[skin_.rings.neighbours[k]] - frame.placed[v]);
+    weights += skin_.nearness[k];
+  }
+  const Vec3f upright = sum / folded, even = weights > 0 ? Vec3f(middle / weights) : upright;
   return std::min(2 * folded / whole, 1.0f) * (upright + params_.to_ring * (even - upright));
 }
 

@@ -236,6 +236,49 @@ TEST(ContactSides, MoreFieldsThanFitInAListAreNotLost) {
   EXPECT_EQ(full.count, ContactSides::Present::kMost);
 }
 
+TEST(ContactSides, SmallPartsAreHarderAndSoftnessHalves) {
+  FieldSet set = fields_in_a_row(4, 1);
+  set.fields[1].radius = kRadius / 2;
+  set.fields[2].radius = kRadius / 8;
+  ContactParams params;
+  params.hardness = 0.5f;
+  params.hard_below = 0.5f;
+  std::vector<float> strengths = field_strengths(set, params);
+  ASSERT_EQ(strengths.size(), 4u);
+  EXPECT_FLOAT_EQ(strengths[0], 1);
+  EXPECT_FLOAT_EQ(strengths[1], 1);
+  EXPECT_FLOAT_EQ(strengths[2], 2);  // a quarter of what counts as small: the root of four
+  set.softness = {1, 0, -1, 0.5f};
+  strengths = field_strengths(set, params);
+  EXPECT_FLOAT_EQ(strengths[0], 0.5f);
+  EXPECT_FLOAT_EQ(strengths[1], 1);
+  EXPECT_FLOAT_EQ(strengths[2], 4);
+  EXPECT_FLOAT_EQ(strengths[3], std::sqrt(0.5f));
+}
+
+// Two equal capsules meet in the middle; where one is soft, at the skin of the other one.
+TEST(ContactSides, SoftPartsGiveWay) {
+  FieldSet set = fields_in_a_row(2, 0.3);
+  const std::vector<PosedField> posed = posed_at_rest(set);
+  const auto contact = [&](float softness) {  // on the line between the bones
+    set.softness = {softness, 0};
+    const ContactSides sides(weights_of({{{0, 1}}, {{1, 1}}}), set, {});
+    const ContactSides::Present present = sides.present(posed, kEverywhereLow, kEverywhereHigh);
+    float low = 0, high = 0.3f;
+    for (int i = 0; i < 30; ++i) {
+      const float middle = (low + high) / 2;
+      const float side = sides.side(0, posed, present, {middle, 0.3f, 0});
+      EXPECT_NEAR(sides.side(1, posed, present, {middle, 0.3f, 0}), -side, 1e-6);  // both skins stop there
+      (side > 0 ? low : high) = middle;
+    }
+    return low;
+  };
+  EXPECT_NEAR(contact(0), 0.15f, 2e-3);
+  EXPECT_LT(contact(0.5f), 0.14f);
+  EXPECT_GT(contact(-0.5f), 0.16f);
+  EXPECT_LT(contact(1), 0.3f - kRadius + 0.02f);
+}
+
 TEST(ContactSides, RefusesMoreFieldsThanItCanNumber) {
   FieldSet set;
   set.fields.resize(0x10000);

@@ -43,7 +43,6 @@ struct Skin {
       : positions(mesh.positions.begin(), mesh.positions.end()),
         triangles(mesh.triangles.begin(), mesh.triangles.end()),
         weights(std::move(of_skin)),
-        rings(one_rings(positions.size(), triangles)),
         closed(close_surface(positions.size(), triangles)),
         placed(closed.place(positions)),
         tree({placed, closed.triangles}),
@@ -53,8 +52,7 @@ struct Skin {
   Skin(const Skin&) = delete;
 
   std::vector<Vec3f> origins(const FieldSet& fields, const ContactParams& params = {}) const {
-    return ray_origins({positions, triangles}, rings, weights, fields, tree, closed.triangles, placed,
-                       params);
+    return ray_origins({positions, triangles}, weights, fields, tree, closed.triangles, placed, params);
   }
   bool is_own(std::uint32_t triangle, std::size_t v) const {
     const Triangle& f = closed.triangles[triangle];
@@ -71,7 +69,6 @@ struct Skin {
   std::vector<Vec3f> positions;
   std::vector<Triangle> triangles;
   SkinWeights weights;
-  OneRings rings;
   ClosedSurface closed;
   std::vector<Vec3f> placed;
   TriangleTree tree;
@@ -113,9 +110,8 @@ TEST_F(RayOriginsOfATube, LieOnTheBonesAwayFromTheirEnds) {
   }
 }
 
-TEST_F(RayOriginsOfATube, WithoutSmoothingAreTheNearestPlacesByWeight) {
+TEST_F(RayOriginsOfATube, AreTheNearestPlacesByWeight) {
   ContactParams params;
-  params.attachment_sweeps = 0;
   for (const float share : {0.0f, 0.5f, 1.0f, 100.0f}) {
     params.bone_end = share;
     const std::vector<Vec3f> origins = skin_.origins(fields_, params);
@@ -144,20 +140,6 @@ TEST_F(RayOriginsOfATube, LieInTheFleshWithNothingBetween) {
   }
 }
 
-TEST_F(RayOriginsOfATube, AreSimilarForNeighbours) {
-  ContactParams params;
-  const std::vector<Vec3f> smooth = skin_.origins(fields_);
-  params.attachment_sweeps = 0;
-  const std::vector<Vec3f> rough = skin_.origins(fields_, params);
-  const auto steepest = [&](const std::vector<Vec3f>& origins) {
-    float most = 0;
-    for (std::size_t v = 0; v < origins.size(); ++v)
-      for (const std::uint32_t n : skin_.rings[v]) most = std::max(most, (origins[v] - origins[n]).norm());
-    return most;
-  };
-  EXPECT_LT(steepest(smooth), 0.7f * steepest(rough));
-}
-
 TEST_F(RayOriginsOfATube, SameOnAnyNumberOfThreads) {
   std::vector<Vec3f> one, many;
   tbb::task_arena(1).execute([&] { one = skin_.origins(fields_); });
@@ -174,7 +156,6 @@ TEST_F(RayOriginsOfATube, TakeTheNearestOfABonesPieces) {
   fields.fields[1].segments[0].tail = {0.3, 0, 0};
   fields.fields[1].segments.push_back({{0.3, 0, 0}, {0.9, 0, 0}, true, true, Vec3d::Zero()});
   ContactParams params;
-  params.attachment_sweeps = 0;
   params.bone_end = 0;
   const std::vector<Vec3f> whole = skin_.origins(fields_, params), pieces = skin_.origins(fields, params);
   for (std::size_t v = 0; v < whole.size(); ++v) EXPECT_NEAR((whole[v] - pieces[v]).norm(), 0, 1e-5) << v;
@@ -188,7 +169,7 @@ TEST_F(RayOriginsOfATube, OfABoneWithoutLengthAreItsPlace) {
 }
 
 // A ball with a bone, then a ball whose transform has no field, and one without weights.
-std::vector<Vec3f> three_balls(int sweeps, std::vector<Vec3f>& positions) {
+std::vector<Vec3f> three_balls(std::vector<Vec3f>& positions) {
   const Mesh ball = test::make_icosphere(1, 0.3f);
   const Mesh mesh = test::join(test::join(ball, test::moved(ball, {2, 0, 0})), test::moved(ball, {4, 0, 0}));
   const std::size_t count = ball.positions.size();
@@ -198,26 +179,15 @@ std::vector<Vec3f> three_balls(int sweeps, std::vector<Vec3f>& positions) {
   FieldSet fields;
   add_bone(fields, 0, {-0.1, 0, 0}, {0.1, 0, 0});
   positions = mesh.positions;
-  ContactParams params;
-  params.attachment_sweeps = sweeps;
-  return Skin(mesh.view(), weights).origins(fields, params);
-}
-
-void expect_two_balls_have_no_rays(int sweeps) {
-  std::vector<Vec3f> positions;
-  const std::vector<Vec3f> origins = three_balls(sweeps, positions);
-  const std::size_t count = positions.size() / 3;
-  for (std::size_t v = 0; v < count; ++v) EXPECT_LT(origins[v].norm(), 0.15f);
-  for (std::size_t v = count; v < 3 * count; ++v) EXPECT_EQ(origins[v], positions[v]) << v;
+  return Skin(mesh.view(), weights).origins(fields);
 }
 
 TEST(RayOrigins, WithoutABoneAreTheVertices) {
-  expect_two_balls_have_no_rays(0);
-}
-
-// Disabled: smoothing moves them, too.
-TEST(RayOrigins, WithoutABoneStayTheVertices) {
-  expect_two_balls_have_no_rays(ContactParams().attachment_sweeps);
+  std::vector<Vec3f> positions;
+  const std::vector<Vec3f> origins = three_balls(positions);
+  const std::size_t count = positions.size() / 3;
+  for (std::size_t v = 0; v < count; ++v) EXPECT_LT(origins[v].norm(), 0.15f);
+  for (std::size_t v = count; v < 3 * count; ++v) EXPECT_EQ(origins[v], positions[v]) << v;
 }
 
 TEST(RayOrigins, WeightsWithoutABoneDoNotCount) {
@@ -254,8 +224,6 @@ TEST(RayOrigins, AWallBetweenBoneAndVertexCutsTheRay) {
   add_bone(fields, 0, {0, 0, 0}, {0, 0, 0});
   const Skin skin(mesh.view(), one_joint(mesh.positions.size(), 0));
   ContactParams params;
-  params.attachment_sweeps = 0;
-  params.clear_sweeps = 0;
   for (const float share : {0.5f, 0.9f}) {
     params.clear_share = share;
     const std::vector<Vec3f> origins = skin.origins(fields, params);
@@ -278,32 +246,6 @@ TEST(RayOrigins, AWallBetweenBoneAndVertexCutsTheRay) {
   }
 }
 
-TEST(RayOrigins, ShortRaysSpreadToTheirNeighboursButNoneGrows) {
-  const Mesh ball = test::make_icosphere(2, 0.3f);
-  // A bone near the border of the ball with a plate's edge before some vertices only.
-  const Mesh plate = test::moved(test::make_cube(0.2f), {0.12f, 0.12f, 0.12f}, 1);
-  const Mesh mesh = test::join(ball, plate);
-  FieldSet fields;
-  add_bone(fields, 0, {0, 0, 0}, {0, 0, 0});
-  const Skin skin(mesh.view(), one_joint(mesh.positions.size(), 0));
-  ContactParams params;
-  params.attachment_sweeps = 0;
-  params.clear_sweeps = 0;
-  const std::vector<Vec3f> sharp = skin.origins(fields, params);
-  params.clear_sweeps = 6;
-  const std::vector<Vec3f> even = skin.origins(fields, params);
-  int cut = 0, shortened = 0;
-  for (std::size_t v = 0; v < ball.positions.size(); ++v) {
-    const float before = (sharp[v] - skin.positions[v]).norm(), after = (even[v] - skin.positions[v]).norm();
-    EXPECT_LE(after, before + 1e-6f) << v;
-    EXPECT_EQ(skin.walls(v, even[v]), 0) << v;
-    cut += before < 0.29f;
-    shortened += before > 0.29f && after < 0.29f;
-  }
-  EXPECT_GT(cut, 5);
-  EXPECT_GT(shortened, 5);
-}
-
 // Fans close the skin for rays, but a vertex on the border is a corner of them. Disabled: only the skin's own
 // triangles are passed over, and where a ray leaves more to the side than inwards it is cut at its beginning.
 TEST(RayOrigins, OnABorderAreNotCutByTheFanThatClosesIt) {
@@ -315,9 +257,7 @@ TEST(RayOrigins, OnABorderAreNotCutByTheFanThatClosesIt) {
   add_bone(fields, 0, {0, -0.05, 0}, {0, 1.05, 0});  // goes on beyond the borders
   const Skin skin(tube.view(), one_joint(tube.positions.size(), 0));
   ASSERT_EQ(skin.closed.borders.size(), 2u);
-  ContactParams params;
-  params.attachment_sweeps = 0;
-  const std::vector<Vec3f> origins = skin.origins(fields, params);
+  const std::vector<Vec3f> origins = skin.origins(fields);
   for (std::size_t v = 0; v < origins.size(); ++v) {
     EXPECT_NEAR(origins[v].x(), 0, 1e-5) << v;
     EXPECT_NEAR(origins[v].z(), 0, 1e-5) << v;
