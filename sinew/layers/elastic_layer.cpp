@@ -8,8 +8,18 @@
 
 namespace sinew {
 
+namespace {
+
+// As in implicit_layer.cpp, of what elastic skin has beyond that.
+constexpr std::size_t kElasticBytesPerVertex = 165;
+
+}  // namespace
+
 struct ElasticLayer::State : ImplicitLayer::State {
   explicit State(const ElasticLayer& of) : layer(of) {}
+  std::size_t bytes() const override {
+    return ImplicitLayer::State::bytes() + kElasticBytesPerVertex * skin.places.size();
+  }
   std::unique_ptr<LayerState> clone() const override {
     std::unique_ptr<LayerState> copy = layer.make_state();
     static_cast<State&>(*copy).skin = skin;
@@ -82,15 +92,17 @@ void ElasticLayer::deform(const LayerFrame& frame, LayerState* state, std::span<
     positions[v] += rigidity_[v] * (carried - positions[v]);
   }
   // Skin that begins in a pose has been there for a while.
-  const int rounds = s.skin.started ? 1 : elastic_->params().first_rounds;
+  const ElasticParams& params = elastic_->params();
+  const int rounds = s.skin.started ? 1 : params.first_rounds;
+  const double seconds = s.skin.started ? frame.seconds : params.first_settles * params.settle;
   for (int round = 0; round < rounds; ++round) {
+    if (round > 0 && s.skin.active.empty()) break;
     if (round > 0) std::copy(s.skin.base.begin(), s.skin.base.end(), positions.begin());
     elastic_->carry(s.skin, positions);
     contact().project(frame.posed_from_rest, s.contact, positions);
-    const double seconds = s.skin.started ? frame.seconds : static_cast<double>(elastic_->params().settle);
-    elastic_->slide(s.contact, positions, seconds, s.skin);
+    elastic_->slide(s.contact, frame.rest, positions, seconds, s.skin);
   }
-  s.skin.started = true;
+  s.skin.started = s.skin.started || s.contact.is_placed;
   finish(frame, s, positions);
 }
 

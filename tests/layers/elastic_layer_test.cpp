@@ -121,8 +121,8 @@ double left_after(const Scene& scene, std::string_view name, int frames, int res
 TEST(ElasticLayer, ReturnsToTheRest) {
   const Scene scene = tube_scene();
   const int frames = test::kSanitized ? 10 : 30;
-  EXPECT_LT(left_after(scene, "bend", frames, 2), 1e-4);
-  EXPECT_LT(left_after(scene, "twist", frames, 2), 1e-4);
+  EXPECT_LT(left_after(scene, "bend", frames, 20), 1e-4);
+  EXPECT_LT(left_after(scene, "twist", frames, 20), 1e-4);
 }
 
 TEST(ElasticLayer, AnArmReturnsToTheRest) {
@@ -131,14 +131,14 @@ TEST(ElasticLayer, AnArmReturnsToTheRest) {
   for (const Model& model : models())
     if (model.name == "arm") options.vertices = model.least_vertices;
   const Scene arm = test::shared_model("arm", options).scene;
-  for (const char* clip : {"bend", "twist", "fist"}) EXPECT_LT(left_after(arm, clip, 20, 5), 1e-4) << clip;
+  for (const char* clip : {"bend", "twist", "fist"}) EXPECT_LT(left_after(arm, clip, 20, 20), 1e-4) << clip;
 }
 
 TEST(ElasticLayer, ARealCharacterReturnsToTheRest) {
   if (test::kSanitized) GTEST_SKIP() << "too slow here";
   const auto path = test::asset("human.glb");
   if (!path) GTEST_SKIP() << test::missing_asset("human.glb");
-  EXPECT_LT(left_after(read_scene(*path), "bend", 15, 5), 1e-4);
+  EXPECT_LT(left_after(read_scene(*path), "bend", 15, 20), 1e-4);
 }
 
 TEST(ElasticLayer, ATubeFoldsWithoutIntersecting) {
@@ -236,8 +236,8 @@ TEST(ElasticLayer, FrameRatesAgree) {
   for (std::size_t rate = 1; rate < seen.size(); ++rate)
     for (std::size_t k = 0; k < seen[0].size(); ++k) {
       const Difference apart = difference(seen[rate][k], seen[0][k]);
-      EXPECT_LT(apart.largest, 0.3 * kRadius) << rate << " " << k;
-      EXPECT_LT(apart.root_mean_square, 0.03 * kRadius) << rate << " " << k;
+      EXPECT_LT(apart.largest, 0.05 * kRadius) << rate << " " << k;
+      EXPECT_LT(apart.root_mean_square, 0.01 * kRadius) << rate << " " << k;
     }
 }
 
