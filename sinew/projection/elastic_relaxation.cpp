@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kBlock = 256;
 // Eigenvalues of the matrix, each row by its diagonal, that sweeps are made for. None is larger. Smaller ones
 // belong to slides that vary over dozens of edges: these take more than one frame.
-constexpr float kLeastEigenvalue = 0.03f, kMostEigenvalue = 2;
+constexpr float kLeastEigenvalue = 0.06f, kMostEigenvalue = 2;
 
 Vec4f tangential(const Vec4f& at, const Vec4f& normal) {
   return at - at.dot(normal) * normal;

@@ -140,7 +140,7 @@ void ElasticSkin::limit_strain(const ContactFrame& frame, ElasticState& s) const
         if (length > most) next[v] -= (1 - most / length) * apart;
       }
     });
-    for (const std::uint32_t v : s.active) moves[v] = next[v];
+    moves.swap(next);  // both are zero elsewhere
   }
 }
 
@@ -151,7 +151,9 @@ void ElasticSkin::slide(const ContactFrame& frame, std::span<const Vec3f> rest,
   find_active(frame, rest, positions, s);
   if (s.active.empty()) return;
   relaxation_.find_moves(s.active, params_.sweeps, s.relaxation);
-  const auto share = static_cast<float>(1 - std::exp(-seconds / static_cast<double>(params_.settle)));
+  // Not 1 - exp(-seconds / settle): this way skin lags behind a steady motion by the same time, `settle`, at
+  // any frame rate.
+  const auto share = static_cast<float>(std::min(1.0, seconds / static_cast<double>(params_.settle)));
   for (const std::uint32_t v : s.active) s.relaxation.moves[v] *= share;
   limit_strain(frame, s);
   parallel_blocks(s.active.size(), kVerticesPerTask, [&](std::size_t begin, std::size_t end) {

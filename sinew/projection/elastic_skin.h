@@ -16,7 +16,7 @@ struct ElasticParams {
   float settle = 0.05f;     ///< seconds in which skin does all but 1/e of a slide
   float strain = 0.5f;      ///< edges by which a vertex's slide may differ from its ring's
   int strain_sweeps = 3;    ///< that see to that
-  int sweeps = 12;          ///< of ElasticRelaxation, a frame
+  int sweeps = 8;          ///< of ElasticRelaxation, a frame
   int first_rounds = 4;     ///< of sliding, at most, in the frame that skin begins with; each takes ...
   float first_settles = 2;  ///< ... as long as so many `settle`
 };
