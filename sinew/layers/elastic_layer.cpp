@@ -38,9 +38,9 @@ void RigidPart::visit(FieldVisitor& fields) {
 
 void ElasticLayerOptions::visit(FieldVisitor& visitor) {
   FieldLayerOptions::visit(visitor);
-  visitor.number(
-      "reach", reach, 0, 10,
-      "how far along the skin a pull is passed on, in thicknesses of the limb; 0: skin does not slide");
+  visitor.number("reach", reach, 0, 10,
+                 "how far along the skin a pull is passed on, in reaches of the bones' fields (about a "
+                 "limb's thickness); 0: skin does not slide");
   visitor.number("settle", settle, 0.001, 10, "seconds by which sliding skin lags behind");
   visitor.text(
       "rigid_attribute", rigid_attribute,

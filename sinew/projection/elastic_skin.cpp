@@ -1,6 +1,7 @@
 #include <sinew/projection/elastic_skin.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -125,7 +126,9 @@ void ElasticSkin::limit_strain(const ContactFrame& frame, ElasticState& s) const
   // A sweep reads `moves` and writes `next`, which is free by now.
   std::vector<Vec4f>&moves = s.relaxation.moves, &next = s.relaxation.next_direction;
   const std::vector<Vec4f>& slid = s.relaxation.slid;
-  for (int sweep = 0; sweep < params_.strain_sweeps; ++sweep) {
+  std::atomic<bool> is_over{true};
+  for (int sweep = 0; sweep < params_.strain_sweeps && is_over; ++sweep) {
+    is_over = false;
     parallel_blocks(s.active.size(), kVerticesPerTask, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
         const std::uint32_t v = s.active[i];
@@ -137,7 +140,9 @@ void ElasticSkin::limit_strain(const ContactFrame& frame, ElasticState& s) const
         mean /= static_cast<float>(ring.size());
         const Vec4f apart = slid[v] + moves[v] - mean;
         const float length = apart.norm(), most = params_.strain * skin_.edge[v] * skin_.scale(v, frame);
-        if (length > most) next[v] -= (1 - most / length) * apart;
+        if (!(length > most)) continue;
+        next[v] -= (1 - most / length) * apart;
+        is_over.store(true, std::memory_order_relaxed);
       }
     });
     moves.swap(next);  // both are zero elsewhere

@@ -12,13 +12,12 @@ namespace sinew {
 
 /// All tuned constants of elastic skin.
 struct ElasticParams {
-  float reach = 1;          ///< support radii of its bone over which a slide fades along the skin
-  float settle = 0.05f;     ///< seconds in which skin does all but 1/e of a slide
-  float strain = 0.5f;      ///< edges by which a vertex's slide may differ from its ring's
-  int strain_sweeps = 3;    ///< that see to that
-  int sweeps = 8;          ///< of ElasticRelaxation, a frame
-  int first_rounds = 4;     ///< of sliding, at most, in the frame that skin begins with; each takes ...
-  float first_settles = 2;  ///< ... as long as so many `settle`
+  float reach = 0.5f;     ///< support radii of its bone over which a slide fades along the skin
+  float settle = 0.05f;   ///< seconds by which sliding skin lags behind
+  float strain = 0.5f;    ///< edges by which a vertex's slide may differ from its ring's
+  int strain_sweeps = 3;  ///< that see to that
+  int sweeps = 8;         ///< of ElasticRelaxation, a frame
+  int first_rounds = 4;   ///< of sliding, at most, in the frame that skin begins with
 };
 
 /// What one performer's skin remembers, and scratch; made by ElasticSkin::make_state().

@@ -166,13 +166,13 @@ TEST(SurfaceWalk, WhatIsNoMoveLeavesThePointWhereItIs) {
   const Ground grid(test::make_grid(10, 10));
   const WalkPoint start{40, {0.2f, 0.3f, 0.5f}};
   const float nan = std::numeric_limits<float>::quiet_NaN(),
-              infinite = std::numeric_limits<float>::infinity(), large = std::numeric_limits<float>::max();
-  for (const Vec3f& move :
-       {Vec3f(0, 0, 0), Vec3f(nan, 0, 0), Vec3f(infinite, 0, 0), Vec3f(large, large, 0)}) {
+              infinite = std::numeric_limits<float>::infinity();
+  for (const Vec3f& move : {Vec3f(0, 0, 0), Vec3f(nan, 0, 0), Vec3f(infinite, 0, 0)}) {
     const WalkPoint there = grid.walk.walk(start, move, grid.positions);
     EXPECT_EQ(there.triangle, start.triangle);
     for (std::size_t k = 0; k < 3; ++k) EXPECT_NEAR(there.place[k], start.place[k], 1e-6);
   }
+  expect_inside(grid.walk.walk(start, Vec3f::Constant(std::numeric_limits<float>::max()), grid.positions));
   std::vector<Vec3f> lost = grid.positions;
   for (Vec3f& p : lost) p.x() = nan;
   const WalkPoint there = grid.walk.walk(start, {0.1f, 0, 0}, lost);
