@@ -11,7 +11,7 @@ namespace sinew {
 namespace {
 
 // As in implicit_layer.cpp, of what elastic skin has beyond that.
-constexpr std::size_t kElasticBytesPerVertex = 165;
+constexpr std::size_t kElasticBytesPerVertex = 170;
 
 }  // namespace
 

@@ -65,6 +65,7 @@ ElasticState ElasticSkin::make_state() const {
   for (std::uint32_t v = 0; v < count; ++v) s.places.push_back(walk_.at(v));
   s.relaxation = relaxation_.make_scratch();
   s.base.assign(count, Vec3f::Zero());
+  s.scale.assign(count, 1);
   s.active.reserve(count);
   s.listed.assign(count, 0);
   return s;
@@ -88,7 +89,8 @@ void ElasticSkin::find_active(const ContactFrame& frame, std::span<const Vec3f> 
   parallel_blocks(positions.size(), kVerticesPerTask, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const auto v = static_cast<std::uint32_t>(i);
-      r.turns[v] = skin_.turn(v, frame).toRotationMatrix() * skin_.scale(v, frame);
+      s.scale[v] = skin_.scale(v, frame);
+      r.turns[v] = skin_.turn(v, frame).toRotationMatrix() * s.scale[v];
     }
   });
   parallel_blocks(positions.size(), kVerticesPerTask, [&](std::size_t begin, std::size_t end) {
@@ -97,7 +99,7 @@ void ElasticSkin::find_active(const ContactFrame& frame, std::span<const Vec3f> 
       s.listed[v] = 0;
       if (!relaxation_.is_free(v)) continue;
       r.pulls[v] = relaxation_.pull(v, rest, positions, r);
-      const float edge = skin_.edge[v] * skin_.scale(v, frame);
+      const float edge = skin_.edge[v] * s.scale[v];
       s.listed[v] = r.slid[v].norm() > kSlid * edge || relaxation_.way(v, r.pulls[v]) > kPulled * edge;
     }
   });
@@ -122,7 +124,7 @@ void ElasticSkin::find_active(const ContactFrame& frame, std::span<const Vec3f> 
   });
 }
 
-void ElasticSkin::limit_strain(const ContactFrame& frame, ElasticState& s) const {
+void ElasticSkin::limit_strain(ElasticState& s) const {
   // A sweep reads `moves` and writes `next`, which is free by now.
   std::vector<Vec4f>&moves = s.relaxation.moves, &next = s.relaxation.next_direction;
   const std::vector<Vec4f>& slid = s.relaxation.slid;
@@ -139,7 +141,7 @@ void ElasticSkin::limit_strain(const ContactFrame& frame, ElasticState& s) const
         for (const std::uint32_t n : ring) mean += slid[n] + moves[n];
         mean /= static_cast<float>(ring.size());
         const Vec4f apart = slid[v] + moves[v] - mean;
-        const float length = apart.norm(), most = params_.strain * skin_.edge[v] * skin_.scale(v, frame);
+        const float length = apart.norm(), most = params_.strain * skin_.edge[v] * s.scale[v];
         if (!(length > most)) continue;
         next[v] -= (1 - most / length) * apart;
         is_over.store(true, std::memory_order_relaxed);
@@ -160,13 +162,13 @@ void ElasticSkin::slide(const ContactFrame& frame, std::span<const Vec3f> rest,
   // any frame rate.
   const auto share = static_cast<float>(std::min(1.0, seconds / static_cast<double>(params_.settle)));
   for (const std::uint32_t v : s.active) s.relaxation.moves[v] *= share;
-  limit_strain(frame, s);
+  limit_strain(s);
   parallel_blocks(s.active.size(), kVerticesPerTask, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const std::uint32_t v = s.active[i];
       if (!walk_.has_triangle(v)) continue;
       Vec3f move = s.relaxation.moves[v].head<3>();
-      const float length = move.norm(), longest = kLongestWalk * anchor_[v] * skin_.scale(v, frame);
+      const float length = move.norm(), longest = kLongestWalk * anchor_[v] * s.scale[v];
       if (!std::isfinite(length)) continue;
       if (length > longest) move *= longest / length;
       s.places[v] = walk_.walk(s.places[v], move, s.base);

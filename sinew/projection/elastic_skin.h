@@ -27,6 +27,7 @@ struct ElasticState {
 
   RelaxationScratch relaxation;  ///< no history from here on
   std::vector<Vec3f> base;
+  std::vector<float> scale;           ///< per vertex, how much larger than at rest its bones make it
   std::vector<std::uint32_t> active;  ///< vertices that slide(), the last time, might have moved
   std::vector<std::uint8_t> listed;
 };
@@ -57,7 +58,7 @@ class ElasticSkin {
   void find_active(const ContactFrame& frame, std::span<const Vec3f> rest, std::span<const Vec3f> positions,
                    ElasticState& state) const;
   /// Shortens or turns `moves` so that no slide differs from its ring's by more than `strain`.
-  void limit_strain(const ContactFrame& frame, ElasticState& state) const;
+  void limit_strain(ElasticState& state) const;
 
   ElasticParams params_;
   const ContactSkin& skin_;
