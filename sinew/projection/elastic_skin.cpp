@@ -169,7 +169,6 @@ void ElasticSkin::slide(const ContactFrame& frame, std::span<const Vec3f> rest,
       if (!walk_.has_triangle(v)) continue;
       Vec3f move = s.relaxation.moves[v].head<3>();
       const float length = move.norm(), longest = kLongestWalk * anchor_[v] * s.scale[v];
-      if (!std::isfinite(length)) continue;
       if (length > longest) move *= longest / length;
       s.places[v] = walk_.walk(s.places[v], move, s.base);
     }

@@ -627,6 +627,7 @@ Fold fold(const Scene& scene, const std::string& settings, double degrees) {
 }
 
 Scene fine_tube() {
+  if (test::kSanitized) return test::make_grid_tube({.rings = 41, .segments = 16});
   return test::make_grid_tube({.rings = 81, .segments = 24});
 }
 
@@ -636,6 +637,7 @@ TEST(ElasticLayer, ContactDepthMovesTheCreaseFromTheUnionToTheJoint) {
   EXPECT_NEAR(fold(scene, R"("operator": "union")", 90).crease, place, 0.1 * place);
   double before = 1e9;
   for (const double depth : {0.0, 0.25, 0.5, 0.75, 1.0}) {
+    if (test::kSanitized && depth > 0 && depth < 1) continue;
     const double crease =
         fold(
             scene,
