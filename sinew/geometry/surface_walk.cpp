@@ -1,6 +1,7 @@
 #include <sinew/geometry/surface_walk.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace sinew {
@@ -75,13 +76,14 @@ WalkPoint SurfaceWalk::walk(WalkPoint from, const Vec3f& move, std::span<const V
     for (std::size_t k = 0; k < 3; ++k)
       if (rate[k] < 0 && from.place[k] + rate[k] * share < 0)
         share = std::max(0.0f, from.place[k] / -rate[k]), across = k;
+    std::array<float, 3> place{};
     float sum = 0;
     for (std::size_t k = 0; k < 3; ++k) {
-      from.place[k] = k == across ? 0.0f : std::max(0.0f, from.place[k] + share * rate[k]);
-      sum += from.place[k];
+      place[k] = k == across ? 0.0f : std::max(0.0f, from.place[k] + share * rate[k]);
+      sum += place[k];
     }
-    if (!(sum > 0)) return from;
-    for (float& place : from.place) place /= sum;
+    if (!(sum > 0) || !std::isfinite(sum)) return from;
+    for (std::size_t k = 0; k < 3; ++k) from.place[k] = place[k] / sum;
     if (across == 3) return from;
     const std::uint32_t next = neighbours_[from.triangle][across];
     if (next == kNone) return from;

@@ -8,8 +8,18 @@
 
 namespace sinew {
 
+namespace {
+
+// As in implicit_layer.cpp, of what elastic skin has beyond that.
+constexpr std::size_t kElasticBytesPerVertex = 170;
+
+}  // namespace
+
 struct ElasticLayer::State : ImplicitLayer::State {
   explicit State(const ElasticLayer& of) : layer(of) {}
+  std::size_t bytes() const override {
+    return ImplicitLayer::State::bytes() + kElasticBytesPerVertex * skin.places.size();
+  }
   std::unique_ptr<LayerState> clone() const override {
     std::unique_ptr<LayerState> copy = layer.make_state();
     static_cast<State&>(*copy).skin = skin;
@@ -28,10 +38,10 @@ void RigidPart::visit(FieldVisitor& fields) {
 
 void ElasticLayerOptions::visit(FieldVisitor& visitor) {
   FieldLayerOptions::visit(visitor);
-  visitor.number(
-      "reach", reach, 0, 10,
-      "how far along the skin a pull is passed on, in thicknesses of the limb; 0: skin does not slide");
-  visitor.number("settle", settle, 0.001, 10, "seconds in which skin does two thirds of a slide");
+  visitor.number("reach", reach, 0, 10,
+                 "how far along the skin a pull is passed on, in reaches of the bones' fields (about a "
+                 "limb's thickness); 0: skin does not slide");
+  visitor.number("settle", settle, 0.001, 10, "seconds by which sliding skin lags behind");
   visitor.text(
       "rigid_attribute", rigid_attribute,
       "vertex attribute of the file in which rigidity is painted, 0 to 1; the larger of both counts");
@@ -76,22 +86,29 @@ std::unique_ptr<LayerState> ElasticLayer::make_state() const {
 void ElasticLayer::deform(const LayerFrame& frame, LayerState* state, std::span<Vec3f> positions) const {
   auto& s = static_cast<State&>(*state);
   std::copy(positions.begin(), positions.end(), s.before.begin());
+  hold_rigid(frame, positions);
+  // Skin that begins in a pose has been there for a while.
+  const ElasticParams& params = elastic_->params();
+  const int rounds = s.skin.started ? 1 : params.first_rounds;
+  const double seconds = s.skin.started ? frame.seconds : static_cast<double>(params.settle);
+  for (int round = 0; round < rounds; ++round) {
+    if (round > 0 && s.skin.active.empty()) break;
+    if (round > 0) std::copy(s.skin.base.begin(), s.skin.base.end(), positions.begin());
+    elastic_->carry(s.skin, positions);
+    contact().project(frame.posed_from_rest, s.contact, positions);
+    elastic_->slide(s.contact, frame.rest, positions, seconds, s.skin);
+  }
+  s.skin.started = s.skin.started || s.contact.is_placed;
+  finish(frame, s, positions);
+  hold_rigid(frame, positions);
+}
+
+void ElasticLayer::hold_rigid(const LayerFrame& frame, std::span<Vec3f> positions) const {
   for (std::size_t v = 0; v < rigidity_.size(); ++v) {
     if (!(rigidity_[v] > 0)) continue;
     const Vec3f carried = frame.posed_from_rest[own_binding_[v]].cast<float>() * frame.rest[v];
     positions[v] += rigidity_[v] * (carried - positions[v]);
   }
-  // Skin that begins in a pose has been there for a while.
-  const int rounds = s.skin.started ? 1 : elastic_->params().first_rounds;
-  for (int round = 0; round < rounds; ++round) {
-    if (round > 0) std::copy(s.skin.base.begin(), s.skin.base.end(), positions.begin());
-    elastic_->carry(s.skin, positions);
-    contact().project(frame.posed_from_rest, s.contact, positions);
-    const double seconds = s.skin.started ? frame.seconds : static_cast<double>(elastic_->params().settle);
-    elastic_->slide(s.contact, positions, seconds, s.skin);
-  }
-  s.skin.started = true;
-  finish(frame, s, positions);
 }
 
 std::unique_ptr<LayerOptions> make_elastic_options() {

@@ -9,18 +9,18 @@
 
 namespace sinew {
 
-/// Scratch of one performer; made by ElasticRelaxation::make_scratch(). One entry per vertex unless it says
-/// otherwise.
+/// Scratch of one performer; made by ElasticRelaxation::make_scratch(). One entry per vertex. Vectors have a
+/// fourth entry, 0, because that is faster.
 struct RelaxationScratch {
   // Given.
   std::vector<Eigen::Matrix3f> turns;  ///< R_i: how the vertex's bones turn and scale the rest
-  std::vector<Vec3f> normals;          ///< unit; zero: it may go anywhere
-  std::vector<Vec3f> slid;             ///< how far it has slid from where its bones have it
+  std::vector<Vec4f> normals;          ///< unit; zero: it may go anywhere
+  std::vector<Vec4f> slid;             ///< how far it has slid from where its bones have it
   // Found.
-  std::vector<Vec3f> moves;
+  std::vector<Vec4f> pulls;
+  std::vector<Vec4f> moves;
   // In between.
-  std::vector<Vec3f> residual, direction, product;
-  std::vector<double> sums;  ///< per block
+  std::vector<Vec4f> direction, next_direction;
 };
 
 /// What elastic skin wants (Vaillant et al. 2014; Vaillant 2015, §4.6.3): the least of
@@ -36,21 +36,27 @@ class ElasticRelaxation {
   ElasticRelaxation(const MeshView& rest, std::span<const float> anchor);
 
   RelaxationScratch make_scratch() const;
-  /// Finds the moves of `vertices` from `positions` that lead to the least, the others staying, by so many
-  /// sweeps of conjugate gradients at most. Moves of other vertices are zero. Allocates nothing; same bits
-  /// for any number of threads.
-  void find_moves(std::span<const Vec3f> positions, std::span<const std::uint32_t> vertices, int sweeps,
-                  RelaxationScratch& scratch) const;
 
-  /// How strongly, tangentially, the skin pulls at a vertex; 0 where it is as its bones have it.
-  Vec3f pull(std::uint32_t vertex, std::span<const Vec3f> positions, const RelaxationScratch& scratch) const;
+  /// How strongly the skin pulls at a vertex that is free, in any direction: a quarter of the energy's
+  /// negative gradient. Reads turns and `slid` of `scratch`. `rest` may be another than that of the
+  /// constructor, as morphs change it.
+  Vec4f pull(std::uint32_t vertex, std::span<const Vec3f> rest, std::span<const Vec3f> positions,
+             const RelaxationScratch& scratch) const;
+  /// How far a vertex would go by a pull if the others stayed, metres.
+  float way(std::uint32_t vertex, const Vec4f& pull) const {
+    return pull.norm() / (diagonal_[vertex] + anchored_[vertex]);
+  }
+
+  /// Finds the moves of `vertices`, all of them free, that lead from `pulls` to the least, the others
+  /// staying. `pulls` are overwritten. By so many Jacobi sweeps with Chebyshev's acceleration (Golub and
+  /// Varga 1961); what takes more of them is left to later frames. The result is linear in the pulls and
+  /// local, so nothing jumps and no limb feels another. Moves of other vertices are zero. Allocates nothing;
+  /// same bits for any number of threads.
+  void find_moves(std::span<const std::uint32_t> vertices, int sweeps, RelaxationScratch& scratch) const;
 
   bool is_free(std::uint32_t vertex) const { return anchored_[vertex] > 0; }
 
  private:
-  Vec3f tangential(std::uint32_t vertex, const Vec3f& v, const RelaxationScratch& s) const;
-
-  std::vector<Vec3f> rest_;
   std::vector<std::uint32_t> starts_{0}, ends_;  // edges per vertex
   std::vector<float> weights_, diagonal_;        // w_ij; Σ_j w_ij
   std::vector<float> anchored_;                  // a_i; 0: does not slide

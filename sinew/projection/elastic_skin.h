@@ -12,12 +12,12 @@ namespace sinew {
 
 /// All tuned constants of elastic skin.
 struct ElasticParams {
-  float reach = 1;        ///< support radii of its bone over which a slide fades along the skin
-  float settle = 0.05f;   ///< seconds in which skin does all but 1/e of a slide
+  float reach = 0.5f;     ///< support radii of its bone over which a slide fades along the skin
+  float settle = 0.05f;   ///< seconds by which sliding skin lags behind
   float strain = 0.5f;    ///< edges by which a vertex's slide may differ from its ring's
   int strain_sweeps = 3;  ///< that see to that
-  int sweeps = 12;        ///< of conjugate gradients, a frame
-  int first_rounds = 8;   ///< frames' worth of sliding in the frame that skin begins with
+  int sweeps = 8;         ///< of ElasticRelaxation, a frame
+  int first_rounds = 4;   ///< of sliding, at most, in the frame that skin begins with
 };
 
 /// What one performer's skin remembers, and scratch; made by ElasticSkin::make_state().
@@ -27,7 +27,8 @@ struct ElasticState {
 
   RelaxationScratch relaxation;  ///< no history from here on
   std::vector<Vec3f> base;
-  std::vector<std::uint32_t> active;
+  std::vector<float> scale;           ///< per vertex, how much larger than at rest its bones make it
+  std::vector<std::uint32_t> active;  ///< vertices that slide(), the last time, might have moved
   std::vector<std::uint8_t> listed;
 };
 
@@ -45,21 +46,23 @@ class ElasticSkin {
   /// Takes the base skin and puts in its place where the skin has slid on it.
   void carry(ElasticState& state, std::span<Vec3f> positions) const;
   /// After contact: slides on towards where the skin wants to be, as far as it comes in so many seconds.
-  /// Shows from the next carry() on. `positions` are not touched.
-  void slide(const ContactFrame& frame, std::span<const Vec3f> positions, double seconds,
-             ElasticState& state) const;
+  /// Shows from the next carry() on. `rest` is what the pose deforms: morphs may have changed it.
+  void slide(const ContactFrame& frame, std::span<const Vec3f> rest, std::span<const Vec3f> positions,
+             double seconds, ElasticState& state) const;
 
   const ElasticParams& params() const { return params_; }
 
  private:
-  void find_active(std::span<const Vec3f> positions, ElasticState& state) const;
+  /// Lists the vertices that are pulled at or have slid, and some rings round them, with what the relaxation
+  /// must know of them.
+  void find_active(const ContactFrame& frame, std::span<const Vec3f> rest, std::span<const Vec3f> positions,
+                   ElasticState& state) const;
   /// Shortens or turns `moves` so that no slide differs from its ring's by more than `strain`.
-  void limit_strain(const ContactFrame& frame, ElasticState& state) const;
+  void limit_strain(ElasticState& state) const;
 
   ElasticParams params_;
   const ContactSkin& skin_;
   std::vector<float> anchor_;  // per vertex, metres
-  std::vector<float> edge_;    // per vertex, mean length of its edges
   SurfaceWalk walk_;
   ElasticRelaxation relaxation_;
 };

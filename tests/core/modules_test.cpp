@@ -13,9 +13,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string> kOrder{
-    "core",    "geometry", "skeleton",  "skinning", "scene",   "implicit", "contact", "projection", "tracking", "effects",
-    "fitting", "sketch",   "character", "layers",   "measure", "authoring", "models",   "picture"};
+const std::vector<std::string> kOrder{"core",    "geometry",   "skeleton",  "skinning", "scene",  "implicit",
+                                      "contact", "projection", "effects",   "fitting",  "sketch", "character",
+                                      "layers",  "measure",    "authoring", "models",   "picture"};
 // Used by apps, tests and benches only.
 const std::vector<std::string> kLeaves{"models", "picture"};
 

@@ -30,9 +30,8 @@ const char* const kEverything = R"({"layers": ["dqs", {"method": "implicit",
   "meshes": "tu*", "volume_correction": 0.625}]})";
 
 const char* const kElastic = R"({"layers": ["dqs", {"method": "elastic", "operator": "contact",
-  "step": 0.35, "rounds": 7, "steps": 2, "tolerance": 0.001, "dead_zone": 0.004, "gradient_angle": 26,
-  "gap": 0.02, "relaxation": 0.25, "coherence": 0.125, "strain_limit": 0.5, "bulge_share": 0.375, "smoothing": 3,
-  "diffusion": 9, "volume_correction": 0.625, "depenetration": 0.75, "flip_repair": 5}]})";
+  "reach": 0.75, "settle": 0.125, "rigid": [{"joint": "he*", "rigidity": 0.25}], "rigid_attribute": "_STIFF",
+  "volume_correction": 0.625}]})";
 
 const ImplicitOptions& implicit(const Recipe& recipe) {
   return dynamic_cast<const ImplicitOptions&>(*recipe.layers.at(1).options);
@@ -89,26 +88,18 @@ TEST(ImplicitOptions, RecipesSetEverything) {
   EXPECT_EQ(o.volume_correction, 0.625);
 }
 
-TEST(ImplicitOptions, ElasticRecipesSetTracking) {
+TEST(ImplicitOptions, ElasticRecipesSetWhatSlides) {
   const Recipe recipe = parse_recipe(kElastic, "test");
   const auto& o = dynamic_cast<const ElasticLayerOptions&>(*recipe.layers.at(1).options);
   EXPECT_EQ(static_cast<OperatorKind>(o.operation.kind), OperatorKind::contact);
-  EXPECT_EQ(o.tracking.step, 0.35);
-  EXPECT_EQ(o.tracking.rounds, 7);
-  EXPECT_EQ(o.tracking.steps, 2);
-  EXPECT_EQ(o.tracking.tolerance, 0.001);
-  EXPECT_EQ(o.tracking.ease, 0.004);
-  EXPECT_EQ(o.tracking.turn, 26);
-  EXPECT_EQ(o.tracking.gap, 0.02);
-  EXPECT_EQ(o.tracking.relaxation, 0.25);
-  EXPECT_EQ(o.tracking.coherence, 0.125);
-  EXPECT_EQ(o.tracking.strain, 0.5);
-  EXPECT_EQ(o.tracking.swelling, 0.375);
-  EXPECT_EQ(o.tracking.smoothing, 3);
-  EXPECT_EQ(o.tracking.diffusion, 9);
-  EXPECT_EQ(o.tracking.untangling, 5);
+  EXPECT_EQ(o.reach, 0.75);
+  EXPECT_EQ(o.settle, 0.125);
+  ASSERT_EQ(o.rigid.size(), 1u);
+  EXPECT_EQ(o.rigid[0].joint, "he*");
+  EXPECT_EQ(o.rigid[0].rigidity, 0.25);
+  EXPECT_EQ(o.rigid_attribute, "_STIFF");
   EXPECT_EQ(o.volume_correction, 0.625);
-  EXPECT_EQ(o.depenetration, 0.75);
+  EXPECT_EQ(to_json(parse_recipe(to_json(recipe), "again")), to_json(recipe));
 }
 
 TEST(ImplicitOptions, RecipesComeBackAsTheyWere) {
@@ -134,44 +125,43 @@ TEST(ImplicitOptions, RecipesComeBackAsTheyWere) {
 }
 
 TEST(ImplicitOptions, OldNamesOfFieldsAreReadWithAWarning) {
-  // The recipe above as it was written before fields got their names.
-  std::string old = kElastic;
-  const std::pair<const char*, const char*> names[] = {
-      {"filling", "volume_correction"}, {"ease", "dead_zone"},       {"turn", "gradient_angle"},
-      {"strain", "strain_limit"},       {"swelling", "bulge_share"}, {"untangling", "flip_repair"},
-      {"rising", "depenetration"},
-  };
-  for (const auto& [before, now] : names) {
-    const std::string quoted = fmt::format("\"{}\"", now);
-    old.replace(old.find(quoted), quoted.size(), fmt::format("\"{}\"", before));
+  for (const char* const now : {kEverything, kElastic}) {
+    std::string old = now;
+    old.replace(old.find("\"volume_correction\""), std::string("\"volume_correction\"").size(),
+                "\"filling\"");
+    const Recipe recipe = parse_recipe(old, "r.json");
+    EXPECT_EQ(to_json(recipe), to_json(parse_recipe(now, "test")));
+    ASSERT_EQ(recipe.warnings.size(), 1u);
+    EXPECT_EQ(recipe.warnings[0], "r.json: layers[1].filling: is an old name; write 'volume_correction'");
+    EXPECT_TRUE(parse_recipe(now, "test").warnings.empty());
   }
-  const Recipe recipe = parse_recipe(old, "r.json");
-  EXPECT_EQ(to_json(recipe), to_json(parse_recipe(kElastic, "test")));
-  ASSERT_EQ(recipe.warnings.size(), std::size(names));
-  for (std::size_t i = 0; i < std::size(names); ++i)
-    EXPECT_EQ(recipe.warnings[i], fmt::format("r.json: layers[1].{}: is an old name; write '{}'",
-                                              names[i].first, names[i].second));
-  EXPECT_TRUE(parse_recipe(kElastic, "test").warnings.empty());
-  EXPECT_TRUE(parse_recipe(kEverything, "test").warnings.empty());
-  for (const auto& [before, now] : names)
-    EXPECT_EQ(recipe_help_json().find(fmt::format("\"{}\"", before)), std::string::npos);
+  EXPECT_EQ(recipe_help_json().find("\"filling\""), std::string::npos);
 }
 
 TEST(ImplicitOptions, FieldsThatAreNoMoreAreReadWithAWarning) {
-  const Recipe recipe = parse_recipe(
-      R"({"layers": ["dqs", {"method": "implicit", "rounds": 7, "samples": 44, "rising": 1}]})", "r.json");
-  EXPECT_EQ(implicit(recipe).field.samples, 44);
-  ASSERT_EQ(recipe.warnings.size(), 2u);
-  EXPECT_EQ(recipe.warnings[0].find("r.json: layers[1].rounds: does nothing any more"), 0u);
-  EXPECT_EQ(recipe.warnings[1].find("r.json: layers[1].rising: does nothing any more"), 0u);
-  EXPECT_EQ(to_json(recipe).find("rounds"), std::string::npos);
+  for (const char* const method : {"implicit", "elastic"})
+    for (const char* const name :
+         {"step",      "rounds",         "steps",          "tolerance",    "dead_zone",
+          "ease",      "gradient_angle", "turn",           "gap",          "relaxation",
+          "coherence", "strain_limit",   "strain",         "bulge_share",  "swelling",
+          "smoothing", "diffusion",      "flip_repair",    "untangling",   "depenetration",
+          "rising",    "elastic_rounds", "elastic_sweeps", "elastic_steps"}) {
+      const Recipe recipe = parse_recipe(
+          fmt::format(R"({{"layers": ["dqs", {{"method": "{}", "{}": 1, "samples": 44}}]}})", method, name),
+          "r.json");
+      EXPECT_EQ(dynamic_cast<const FieldLayerOptions&>(*recipe.layers.at(1).options).field.samples, 44);
+      ASSERT_EQ(recipe.warnings.size(), 1u) << method << " " << name;
+      EXPECT_EQ(recipe.warnings[0].find(fmt::format("r.json: layers[1].{}: does nothing any more", name)), 0u)
+          << recipe.warnings[0];
+      EXPECT_EQ(to_json(recipe).find(fmt::format("\"{}\"", name)), std::string::npos);
+    }
 }
 
 TEST(ImplicitOptions, DefaultsHaveNoOperator) {
   const ImplicitOptions options;
   EXPECT_EQ(options.operation.kind, OperatorChoice::kNone);
   EXPECT_TRUE(options.meshes.empty() && options.joints.empty() && options.fields.empty());
-  EXPECT_EQ(static_cast<OperatorKind>(ElasticLayerOptions().operation.kind), OperatorKind::union_);
+  EXPECT_EQ(ElasticLayerOptions().operation.kind, OperatorChoice::kNone);
 }
 
 TEST(ImplicitOptions, MistakesAreNamedByField) {

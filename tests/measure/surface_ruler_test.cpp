@@ -577,10 +577,6 @@ TEST(SurfaceRuler, FlipsAreJudgedInTheBonesFrame) {
   EXPECT_EQ(ruler.measure(turned, bones).flipped_triangles, 0u);
   EXPECT_EQ(ruler.measure(turned).flipped_triangles, grid.triangles.size());
   EXPECT_EQ(ruler.measure(grid.positions, bones).flipped_triangles, grid.triangles.size());
-  // A layer may have taken the bones elsewhere than the pose.
-  const std::vector<Affine3d> still(bones.size(), Affine3d::Identity());
-  EXPECT_EQ(ruler.measure(turned, still, bones).flipped_triangles, 0u);
-  EXPECT_EQ(ruler.measure(turned, bones, still).flipped_triangles, grid.triangles.size());
 }
 
 TEST(SurfaceRuler, FlipsUseTheBlendOfBones) {

@@ -118,9 +118,9 @@ TEST_F(TubePicture, MarksMustFit) {
   CharacterPicture picture(character_, coloring);
   std::vector<std::uint8_t> marks(character_->rest().size(), 0);
   EXPECT_THROW(picture.set_marks(std::span(marks).first(3)), Error);
-  marks[5] = 4;
-  EXPECT_THROW(picture.set_marks(marks), Error);
   marks[5] = 3;
+  EXPECT_THROW(picture.set_marks(marks), Error);
+  marks[5] = 2;
   picture.set_marks(marks);
   CharacterPicture plain(character_);
   EXPECT_THROW(plain.set_marks(marks), Error);
