@@ -25,6 +25,10 @@ bool goes_straight_on(const PosedSurface::Box& normals) {
   return middle.cwiseProduct(normals.low).cwiseMin(middle.cwiseProduct(normals.high)).sum() > 0;
 }
 
+PosedSurface::Box both(const PosedSurface::Box& a, const PosedSurface::Box& b) {
+  return {a.low.cwiseMin(b.low), a.high.cwiseMax(b.high)};
+}
+
 bool shares_corner(const Triangle& f, const Triangle& g) {
   for (const std::uint32_t v : f)
     if (v == g[0] || v == g[1] || v == g[2]) return true;
@@ -45,20 +49,36 @@ bool segment_crosses(const Vec3f& p, const Vec3f& q, const std::array<Vec3f, 3>&
 }
 
 bool triangles_cross(const std::array<Vec3f, 3>& f, const std::array<Vec3f, 3>& g) {
-  const auto boxes_miss = [&] {
-    for (int k = 0; k < 3; ++k) {
-      const auto [fl, fh] = std::minmax({f[0][k], f[1][k], f[2][k]});
-      const auto [gl, gh] = std::minmax({g[0][k], g[1][k], g[2][k]});
-      if (fl > gh || gl > fh) return true;
-    }
-    return false;
-  };
-  if (boxes_miss()) return false;
   for (int k = 0; k < 3; ++k)
     if (segment_crosses(f[to_size(k)], f[to_size((k + 1) % 3)], g) ||
         segment_crosses(g[to_size(k)], g[to_size((k + 1) % 3)], f))
       return true;
   return false;
+}
+
+/// Those of a leaf's triangles, as bits, that a triangle may cross: boxes meet, and not all corners are on
+/// one side of it.
+unsigned may_cross(const std::array<Vec3f, 3>& f, const PosedSurface::Leaf& leaf) {
+  using Numbers = PosedSurface::Numbers;
+  const Vec3f normal = (f[1] - f[0]).cross(f[2] - f[0]);
+  Numbers least, most;
+  for (std::size_t k = 0; k < 3; ++k) {
+    const std::array<Numbers, 3>& corner = leaf.corners[k];
+    const Numbers above = (corner[0] - f[0].x()) * normal.x() + (corner[1] - f[0].y()) * normal.y() +
+                          (corner[2] - f[0].z()) * normal.z();
+    least = k == 0 ? above : least.min(above).eval();
+    most = k == 0 ? above : most.max(above).eval();
+  }
+  Eigen::Array<bool, 4, 1> meets = least <= 0 && most >= 0;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const auto [low, high] = std::minmax(
+        {f[0][static_cast<int>(axis)], f[1][static_cast<int>(axis)], f[2][static_cast<int>(axis)]});
+    const Numbers &a = leaf.corners[0][axis], &b = leaf.corners[1][axis], &c = leaf.corners[2][axis];
+    meets = meets && a.min(b).min(c) <= high && a.max(b).max(c) >= low;
+  }
+  unsigned bits = 0;
+  for (unsigned i = 0; i < leaf.count; ++i) bits |= static_cast<unsigned>(meets[i]) << i;
+  return bits;
 }
 
 }  // namespace
@@ -74,21 +94,7 @@ CrossingTriangles::CrossingTriangles(const TriangleTree& tree) : tree_(&tree) {
   for (std::uint32_t n = 0; n < nodes.size(); ++n)
     if (nodes[n].is_leaf())
       for (std::uint32_t t = nodes[n].begin; t < nodes[n].end; ++t) leaf_of[t] = n;
-  neighbour_starts_.push_back(0);
-  neighbour_bits_.assign(nodes.size(), 0);
-  std::vector<std::uint32_t> near;
-  for (std::uint32_t n = 0; n < nodes.size(); ++n) {
-    near.clear();
-    if (nodes[n].is_leaf())
-      for (std::uint32_t t = nodes[n].begin; t < nodes[n].end; ++t)
-        for (const std::uint32_t v : tree.triangles()[t])
-          for (const std::uint32_t corner : incidence[v]) near.push_back(leaf_of[corner / 3]);
-    std::sort(near.begin(), near.end());
-    near.erase(std::unique(near.begin(), near.end()), near.end());
-    for (const std::uint32_t other : near) neighbour_bits_[n] |= std::uint64_t{1} << (other % 64);
-    neighbours_.insert(neighbours_.end(), near.begin(), near.end());
-    neighbour_starts_.push_back(static_cast<std::uint32_t>(neighbours_.size()));
-  }
+  find_neighbours(incidence, leaf_of);
   // Cut the whole into pairs of nodes, largest first.
   if (nodes.empty()) return;
   tasks_.push_back({0, 0});
@@ -108,6 +114,32 @@ CrossingTriangles::CrossingTriangles(const TriangleTree& tree) : tree_(&tree) {
       tasks_.insert(tasks_.end(), {{a0, a0}, {a0, a1}, {a1, a1}});
     else
       tasks_.insert(tasks_.end(), {{a0, b0}, {a0, b1}, {a1, b0}, {a1, b1}});
+  }
+}
+
+void CrossingTriangles::find_neighbours(const Incidence& incidence, std::span<const std::uint32_t> leaf_of) {
+  const auto nodes = tree_->nodes();
+  node_ends_.assign(nodes.size(), 0);
+  std::vector<std::vector<std::uint32_t>> near(nodes.size());
+  for (std::uint32_t n = static_cast<std::uint32_t>(nodes.size()); n-- > 0;) {
+    if (nodes[n].is_leaf()) {
+      node_ends_[n] = n + 1;
+      for (std::uint32_t t = nodes[n].begin; t < nodes[n].end; ++t)
+        for (const std::uint32_t v : tree_->triangles()[t])
+          for (const std::uint32_t corner : incidence[v]) near[n].push_back(leaf_of[corner / 3]);
+    } else {
+      node_ends_[n] = node_ends_[nodes[n].right];
+      for (const std::uint32_t child : {n + 1, nodes[n].right})
+        near[n].insert(near[n].end(), near[child].begin(), near[child].end());
+    }
+    std::sort(near[n].begin(), near[n].end());
+    near[n].erase(std::unique(near[n].begin(), near[n].end()), near[n].end());
+    std::erase_if(near[n], [&](std::uint32_t leaf) { return leaf >= n && leaf < node_ends_[n]; });
+  }
+  neighbour_starts_.push_back(0);
+  for (const auto& leaves : near) {
+    neighbours_.insert(neighbours_.end(), leaves.begin(), leaves.end());
+    neighbour_starts_.push_back(static_cast<std::uint32_t>(neighbours_.size()));
   }
 }
 
@@ -150,10 +182,10 @@ CrossingScratch CrossingTriangles::make_scratch() const {
   return scratch;
 }
 
-bool CrossingTriangles::are_neighbours(std::uint32_t leaf, std::uint32_t other) const {
-  if ((neighbour_bits_[leaf] >> (other % 64) & 1) == 0) return false;
-  return std::binary_search(neighbours_.begin() + neighbour_starts_[leaf],
-                            neighbours_.begin() + neighbour_starts_[leaf + 1], other);
+bool CrossingTriangles::are_neighbours(std::uint32_t node, std::uint32_t other) const {
+  const auto end = neighbours_.begin() + neighbour_starts_[node + 1];
+  const auto first = std::lower_bound(neighbours_.begin() + neighbour_starts_[node], end, other);
+  return first != end && *first < node_ends_[other];
 }
 
 void CrossingTriangles::find_normals(const PosedSurface& surface, CrossingScratch& scratch) const {
@@ -200,10 +232,14 @@ void CrossingTriangles::meet(const PosedSurface& surface, std::uint32_t leaf, st
   unsigned crossing_a = 0, crossing_b = 0;  // bits of the leaves' triangles
   for (std::uint32_t t = a.begin; t < a.end; ++t) {
     const std::array<Vec3f, 3> f = corners(triangles[t]);
-    for (std::uint32_t u = leaf == other ? t + 1 : b.begin; u < b.end; ++u) {
-      if (shares_corner(triangles[t], triangles[u]) || !triangles_cross(f, corners(triangles[u]))) continue;
+    unsigned candidates = may_cross(f, surface.leaf(other));
+    if (leaf == other) candidates &= ~0u << (t - a.begin + 1);
+    for (; candidates != 0; candidates &= candidates - 1) {
+      const auto place = static_cast<std::uint32_t>(std::countr_zero(candidates));
+      const Triangle& g = triangles[b.begin + place];
+      if (shares_corner(triangles[t], g) || !triangles_cross(f, corners(g))) continue;
       crossing_a |= 1u << (t - a.begin);
-      crossing_b |= 1u << (u - b.begin);
+      crossing_b |= 1u << place;
     }
   }
   const auto list = [&](const TriangleTree::Node& node, unsigned crossing) {
@@ -229,8 +265,14 @@ void CrossingTriangles::search(const PosedSurface& surface, std::size_t task,
   while (!waiting.empty()) {
     const auto [a, b] = waiting.back();
     waiting.pop_back();
-    if (a == b ? connected_[a] != 0 && goes_straight_on(scratch.normals[a]) : !overlap(boxes[a], boxes[b]))
-      continue;
+    if (a == b) {
+      if (connected_[a] != 0 && goes_straight_on(scratch.normals[a])) continue;
+    } else {
+      if (!overlap(boxes[a], boxes[b])) continue;
+      if (connected_[a] != 0 && connected_[b] != 0 &&
+          goes_straight_on(both(scratch.normals[a], scratch.normals[b])) && are_neighbours(a, b))
+        continue;
+    }
     const bool a_ends = nodes[a].is_leaf(), b_ends = nodes[b].is_leaf();
     if (a_ends && b_ends) {
       meet(surface, a, b, scratch.areas, found);

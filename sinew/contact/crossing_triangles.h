@@ -42,16 +42,18 @@ class CrossingTriangles {
   void search(const PosedSurface& surface, std::size_t task, CrossingScratch& scratch) const;
   void meet(const PosedSurface& surface, std::uint32_t leaf, std::uint32_t other,
             std::span<const Vec3f> areas, std::vector<std::uint32_t>& found) const;
-  bool are_neighbours(std::uint32_t leaf, std::uint32_t other) const;
+  /// Whether two nodes, none of which holds the other, share a corner.
+  bool are_neighbours(std::uint32_t node, std::uint32_t other) const;
 
   void find_connected(const Incidence& incidence);
+  void find_neighbours(const Incidence& incidence, std::span<const std::uint32_t> leaf_of);
 
   const TriangleTree* tree_;
   std::vector<std::uint8_t> connected_;  // per node of the tree: its triangles hang together by corners
   std::vector<CrossingScratch::Task> tasks_;
-  // Per node of the tree, leaves that share a vertex with it, ascending; and a bit for each, by its number.
-  std::vector<std::uint32_t> neighbour_starts_, neighbours_;
-  std::vector<std::uint64_t> neighbour_bits_;
+  // Per node of the tree, the leaves outside of it that share a corner with it, ascending; and where the
+  // nodes below it end.
+  std::vector<std::uint32_t> neighbour_starts_, neighbours_, node_ends_;
 };
 
 }  // namespace sinew

@@ -6,7 +6,7 @@
 namespace sinew {
 
 PosedSurface::PosedSurface(const TriangleTree& tree)
-    : tree_(&tree), blocks_(tree), boxes_(tree.nodes().size()) {
+    : tree_(&tree), blocks_(tree), boxes_(tree.nodes().size()), leaf_of_node_(tree.nodes().size(), 0) {
   if (boxes_.empty()) return;
   fours_.reserve(boxes_.size() / 2 + 1);
   gather(0);
@@ -38,6 +38,7 @@ std::uint32_t PosedSurface::gather(std::uint32_t node) {
       four.below[i] = gather(n);
       continue;
     }
+    leaf_of_node_[n] = static_cast<std::uint32_t>(leaves_.size());
     four.below[i] = kLeaf | static_cast<std::uint32_t>(leaves_.size());
     Leaf& leaf = leaves_.emplace_back();
     for (auto& corner : leaf.corners)

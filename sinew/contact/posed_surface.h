@@ -100,8 +100,15 @@ class PosedSurface {
 
   const TreeBlocks& blocks() const { return blocks_; }
 
- private:
   using Numbers = Eigen::Array<float, 4, 1>;
+  /// The triangles of a leaf, four at a time: per corner and axis; `count` of them are there.
+  struct Leaf {
+    std::array<std::array<Numbers, 3>, 3> corners;
+    std::uint32_t begin = 0, count = 0;
+  };
+  const Leaf& leaf(std::uint32_t node) const { return leaves_[leaf_of_node_[node]]; }
+
+ private:
   /// Four nodes of the tree at a time, for rays: the nodes two levels below another one, or leaves above.
   struct Four {
     std::array<Numbers, 3> low, high;
@@ -110,11 +117,6 @@ class PosedSurface {
     std::uint32_t count = 0;
   };
   static constexpr std::uint32_t kLeaf = 0x80000000;
-  /// The triangles of a leaf, four at a time: per corner and axis.
-  struct Leaf {
-    std::array<std::array<Numbers, 3>, 3> corners;
-    std::uint32_t begin = 0, count = 0;
-  };
 
   /// Appends the four below a node, and all below them; returns its number.
   std::uint32_t gather(std::uint32_t node);
@@ -129,6 +131,7 @@ class PosedSurface {
   std::vector<Box> boxes_;
   std::vector<Four> fours_;
   std::vector<Leaf> leaves_;
+  std::vector<std::uint32_t> leaf_of_node_;
 };
 
 template <class Visit>

@@ -45,25 +45,39 @@ ContactPartner Separation::find_partner(std::uint32_t v, const Vec3f& normal,
   const auto partner = [&](const Crossing& crossing) {
     return ContactPartner{Kind::point, skin_.closed.triangles[crossing.triangle], crossing.place};
   };
-  CrossingOrder inwards;
-  frame.surface->cross(at, -normal, 0, kInfinity, [&](const Crossing& crossing) {
-    if (!skin_.is_corner(crossing.triangle, v)) inwards.add(crossing);
-  });
-  int winding = -inwards.winding;
-  if (winding >= 2) {
-    for (std::size_t i = 0; i < inwards.count; ++i) {
-      winding += inwards.list[i].winding;
-      if (winding < 2) return partner(inwards.list[i]);
+  // A short line both ways: what matters is on it.
+  CrossingOrder behind;
+  bool leaves = false;  // something that the vertex may be in, on the way inwards
+  Crossing before, facing;
+  before.t = facing.t = kInfinity;
+  frame.surface->cross(at, normal, -params_.too_deep * frame.edge[v], params_.far * frame.edge[v],
+                       [&](Crossing crossing) {
+                         if (skin_.is_corner(crossing.triangle, v)) return;
+                         if (crossing.t <= 0) {
+                           crossing.t = -crossing.t, crossing.winding = -crossing.winding;
+                           leaves = leaves || crossing.winding < 0;
+                           behind.add(crossing);
+                         } else {
+                           if (crossing.t < before.t) before = crossing;
+                           if (crossing.winding > 0 && crossing.t < facing.t) facing = crossing;
+                         }
+                       });
+  // Only where the line leaves the vertex' own far side or other skin behind it is it worth a long way to
+  // tell which.
+  bool inside = before.winding < 0;
+  if (leaves) {
+    int winding = 1;  // just inside the vertex
+    frame.surface->cross(at, normal, 0, kInfinity, [&](const Crossing& crossing) {
+      if (!skin_.is_corner(crossing.triangle, v)) winding -= crossing.winding;
+    });
+    inside = winding >= 2;
+    for (std::size_t i = 0; inside && i < behind.count; ++i) {
+      winding += behind.list[i].winding;
+      if (winding < 2) return partner(behind.list[i]);
     }
-    return {.kind = Kind::too_deep};
   }
-  Crossing nearest;
-  nearest.t = kInfinity;
-  frame.surface->cross(at, normal, 0, params_.far * frame.edge[v], [&](const Crossing& crossing) {
-    if (crossing.winding > 0 && crossing.t < nearest.t && !skin_.is_corner(crossing.triangle, v))
-      nearest = crossing;
-  });
-  return nearest.t < kInfinity ? partner(nearest) : ContactPartner();
+  if (inside) return {.kind = Kind::too_deep};
+  return facing.t < kInfinity ? partner(facing) : ContactPartner();
 }
 
 float Separation::distance_before(std::uint32_t v, float reach, const ContactFrame& frame) const {
