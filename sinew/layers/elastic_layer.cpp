@@ -86,7 +86,11 @@ std::unique_ptr<LayerState> ElasticLayer::make_state() const {
 void ElasticLayer::deform(const LayerFrame& frame, LayerState* state, std::span<Vec3f> positions) const {
   auto& s = static_cast<State&>(*state);
   std::copy(positions.begin(), positions.end(), s.before.begin());
-  hold_rigid(frame, positions);
+  for (std::size_t v = 0; v < rigidity_.size(); ++v) {
+    if (!(rigidity_[v] > 0)) continue;
+    const Vec3f carried = frame.posed_from_rest[own_binding_[v]].cast<float>() * frame.rest[v];
+    positions[v] += rigidity_[v] * (carried - positions[v]);
+  }
   // Skin that begins in a pose has been there for a while.
   const ElasticParams& params = elastic_->params();
   const int rounds = s.skin.started ? 1 : params.first_rounds;
@@ -100,15 +104,9 @@ void ElasticLayer::deform(const LayerFrame& frame, LayerState* state, std::span<
   }
   s.skin.started = s.skin.started || s.contact.is_placed;
   finish(frame, s, positions);
-  hold_rigid(frame, positions);
-}
-
-void ElasticLayer::hold_rigid(const LayerFrame& frame, std::span<Vec3f> positions) const {
-  for (std::size_t v = 0; v < rigidity_.size(); ++v) {
-    if (!(rigidity_[v] > 0)) continue;
-    const Vec3f carried = frame.posed_from_rest[own_binding_[v]].cast<float>() * frame.rest[v];
-    positions[v] += rigidity_[v] * (carried - positions[v]);
-  }
+  // Rigid skin stays where other skin has met it.
+  for (std::size_t v = 0; v < rigidity_.size(); ++v)
+    if (rigidity_[v] > 0) positions[v] += rigidity_[v] * (s.skin.base[v] - positions[v]);
 }
 
 std::unique_ptr<LayerOptions> make_elastic_options() {

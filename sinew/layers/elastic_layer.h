@@ -40,10 +40,6 @@ class ElasticLayer : public ImplicitLayer {
  private:
   struct State;
 
-  /// Brings rigid skin to where its bones carry it: before contact, so that other skin meets it there, and
-  /// after, so that it stays.
-  void hold_rigid(const LayerFrame& frame, std::span<Vec3f> positions) const;
-
   std::unique_ptr<const ElasticSkin> elastic_;
   std::vector<float> rigidity_;             // per vertex; empty: none is rigid
   std::vector<std::uint32_t> own_binding_;  // per vertex, the one that moves it most

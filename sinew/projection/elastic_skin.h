@@ -25,16 +25,16 @@ struct ElasticState {
   bool started = false;
   std::vector<WalkPoint> places;  ///< per vertex, where on the base skin it is
 
-  RelaxationScratch relaxation;  ///< no history from here on
-  std::vector<Vec3f> base;
+  RelaxationScratch relaxation;       ///< no history from here on
+  std::vector<Vec3f> base;            ///< what carry() was given
   std::vector<float> scale;           ///< per vertex, how much larger than at rest its bones make it
   std::vector<std::uint32_t> active;  ///< vertices that slide(), the last time, might have moved
   std::vector<std::uint8_t> listed;
 };
 
-/// Skin that slides over what is under it. It is as stretched as evenly as its bones and its contacts allow,
-/// and takes a moment to get there. What it remembers is where on the base skin each of its vertices has slid
-/// to; so it never leaves the base skin but by contact, and returns to the rest exactly.
+/// Skin that slides over what is under it (docs/elastic.md). It is stretched as evenly as its bones and its
+/// contacts allow, and takes a moment to get there. What it remembers is where on the base skin each of its
+/// vertices has slid to; so it never leaves the base skin but by contact.
 class ElasticSkin {
  public:
   /// `freedom` per vertex: 1 for skin that slides, 0 for skin that does not. `contact` must outlive it.

@@ -487,6 +487,10 @@ TEST(ElasticLayer, RigidJointsKeepTheirSkinRigid) {
   EXPECT_GT(farthest(""), 0.3 * kRadius);
   EXPECT_LT(farthest(R"("rigid": [{"joint": ")" + upper + R"("}])"), 1e-5);
   EXPECT_GT(farthest(R"("rigid": [{"joint": "nobody"}])"), 0.3 * kRadius);
+  // Half as rigid.
+  const double half = farthest(R"("rigid": [{"joint": "*", "rigidity": 0.5}])");
+  EXPECT_GT(half, 0.2 * farthest(""));
+  EXPECT_LT(half, 0.85 * farthest(""));
   // The last entry that matches counts.
   EXPECT_GT(farthest(R"("rigid": [{"joint": "*"}, {"joint": "*", "rigidity": 0}])"), 0.3 * kRadius);
   EXPECT_THROW(make_character(scene, R"("rigid": [{"joint": "*", "rigidity": 1.5}])"), Error);
@@ -627,7 +631,7 @@ Fold fold(const Scene& scene, const std::string& settings, double degrees) {
 }
 
 Scene fine_tube() {
-  if (test::kSanitized) return test::make_grid_tube({.rings = 41, .segments = 16});
+  if (test::kSanitized) return test::make_grid_tube({.rings = 61, .segments = 24});
   return test::make_grid_tube({.rings = 81, .segments = 24});
 }
 
