@@ -19,7 +19,7 @@ struct ContactParams {
   float own_from = 0.1f;    ///< share of the largest weight from which on a bone is the vertex's own side …
   float own_wholly = 0.6f;  ///< … and from which on wholly so
   float hardness =
-      0.25f;  ///< exponent by which small parts are harder than large ones, see field_strengths()
+      0.35f;  ///< exponent by which small parts are harder than large ones, see field_strengths()
   float hard_below = 0.5f;  ///< share of the largest part's radius below which parts are harder
   float core = 0.2f;        ///< share of a ray, from the bone, that skin never retreats into
   int samples = 8;          ///< of the fields in an overlap

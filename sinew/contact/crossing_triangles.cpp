@@ -15,8 +15,28 @@ namespace {
 // Pieces that the search is cut into for threads.
 constexpr std::size_t kTasks = 96;
 
-bool overlap(const PosedSurface::Box& a, const PosedSurface::Box& b) {
-  return (a.low.array() <= b.high.array()).all() && (b.low.array() <= a.high.array()).all();
+/// Those of four boxes, as bits, that overlap another one.
+unsigned overlaps(const PosedSurface::Four& four, const PosedSurface::Box& box) {
+  using Numbers = PosedSurface::Numbers;
+  Numbers apart = Numbers::Constant(-std::numeric_limits<float>::infinity());
+  for (std::size_t k = 0; k < 3; ++k) {
+    const auto axis = static_cast<int>(k);
+    apart = apart.max(four.low[k] - box.high[axis]).max(box.low[axis] - four.high[k]);
+  }
+  unsigned bits = 0;
+  for (unsigned i = 0; i < 4; ++i) bits |= static_cast<unsigned>(apart[i] <= 0) << i;
+  return bits & ((1u << four.count) - 1);
+}
+
+/// The nodes of PosedSurface::four(), from the tree alone.
+std::vector<std::uint32_t> four_below(std::span<const TriangleTree::Node> nodes, std::uint32_t node) {
+  std::vector<std::uint32_t> below;
+  for (const std::uint32_t child : {node + 1, nodes[node].right})
+    if (nodes[child].is_leaf())
+      below.push_back(child);
+    else
+      below.insert(below.end(), {child + 1, nodes[child].right});
+  return below;
 }
 
 /// Whether all normals in a box lie in the half space about its middle.
@@ -61,24 +81,22 @@ bool triangles_cross(const std::array<Vec3f, 3>& f, const std::array<Vec3f, 3>& 
 unsigned may_cross(const std::array<Vec3f, 3>& f, const PosedSurface::Leaf& leaf) {
   using Numbers = PosedSurface::Numbers;
   const Vec3f normal = (f[1] - f[0]).cross(f[2] - f[0]);
-  Numbers least, most;
+  std::array<Numbers, 3> above;
+  for (std::size_t k = 0; k < 3; ++k)
+    above[k] = (leaf.corners[k][0] - f[0].x()) * normal.x() + (leaf.corners[k][1] - f[0].y()) * normal.y() +
+               (leaf.corners[k][2] - f[0].z()) * normal.z();
+  // Positive: they miss each other.
+  Numbers apart = above[0].min(above[1]).min(above[2]).max(-above[0].max(above[1]).max(above[2]));
   for (std::size_t k = 0; k < 3; ++k) {
-    const std::array<Numbers, 3>& corner = leaf.corners[k];
-    const Numbers above = (corner[0] - f[0].x()) * normal.x() + (corner[1] - f[0].y()) * normal.y() +
-                          (corner[2] - f[0].z()) * normal.z();
-    least = k == 0 ? above : least.min(above).eval();
-    most = k == 0 ? above : most.max(above).eval();
-  }
-  Eigen::Array<bool, 4, 1> meets = least <= 0 && most >= 0;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    const auto [low, high] = std::minmax(
-        {f[0][static_cast<int>(axis)], f[1][static_cast<int>(axis)], f[2][static_cast<int>(axis)]});
-    const Numbers &a = leaf.corners[0][axis], &b = leaf.corners[1][axis], &c = leaf.corners[2][axis];
-    meets = meets && a.min(b).min(c) <= high && a.max(b).max(c) >= low;
+    const auto axis = static_cast<int>(k);
+    const float low = std::min({f[0][axis], f[1][axis], f[2][axis]});
+    const float high = std::max({f[0][axis], f[1][axis], f[2][axis]});
+    const Numbers &a = leaf.corners[0][k], &b = leaf.corners[1][k], &c = leaf.corners[2][k];
+    apart = apart.max(a.min(b).min(c) - high).max(low - a.max(b).max(c));
   }
   unsigned bits = 0;
-  for (unsigned i = 0; i < leaf.count; ++i) bits |= static_cast<unsigned>(meets[i]) << i;
-  return bits;
+  for (unsigned i = 0; i < 4; ++i) bits |= static_cast<unsigned>(apart[i] <= 0) << i;
+  return bits & ((1u << leaf.count) - 1);
 }
 
 }  // namespace
@@ -109,11 +127,10 @@ CrossingTriangles::CrossingTriangles(const TriangleTree& tree) : tree_(&tree) {
     if (nodes[task.a].is_leaf() || nodes[task.b].is_leaf()) break;
     *largest = tasks_.back();
     tasks_.pop_back();
-    const std::uint32_t a0 = task.a + 1, a1 = nodes[task.a].right, b0 = task.b + 1, b1 = nodes[task.b].right;
-    if (task.a == task.b)
-      tasks_.insert(tasks_.end(), {{a0, a0}, {a0, a1}, {a1, a1}});
-    else
-      tasks_.insert(tasks_.end(), {{a0, b0}, {a0, b1}, {a1, b0}, {a1, b1}});
+    const std::vector<std::uint32_t> of_a = four_below(nodes, task.a), of_b = four_below(nodes, task.b);
+    for (std::size_t i = 0; i < of_a.size(); ++i)
+      for (std::size_t j = task.a == task.b ? i : 0; j < of_b.size(); ++j)
+        tasks_.push_back({of_a[i], of_b[j]});
   }
 }
 
@@ -173,11 +190,9 @@ void CrossingTriangles::find_connected(const Incidence& incidence) {
 
 CrossingScratch CrossingTriangles::make_scratch() const {
   CrossingScratch scratch;
-  scratch.areas.assign(tree_->nodes().size(), Vec3f::Zero());
-  scratch.normals.resize(tree_->nodes().size());
   scratch.waiting.resize(tasks_.size());
   scratch.found.resize(tasks_.size());
-  for (auto& waiting : scratch.waiting) waiting.reserve(4 * kTreeStack);
+  for (auto& waiting : scratch.waiting) waiting.reserve(10 * kTreeStack);
   for (auto& found : scratch.found) found.reserve(tree_->triangles().size() / 8 + 256);
   return scratch;
 }
@@ -188,35 +203,8 @@ bool CrossingTriangles::are_neighbours(std::uint32_t node, std::uint32_t other) 
   return first != end && *first < node_ends_[other];
 }
 
-void CrossingTriangles::find_normals(const PosedSurface& surface, CrossingScratch& scratch) const {
-  const std::span<const Vec3f> positions = surface.positions();
-  const auto nodes = tree_->nodes();
-  surface.blocks().bottom_up([&](std::uint32_t n) {
-    PosedSurface::Box& box = scratch.normals[n];
-    if (!nodes[n].is_leaf()) {
-      const PosedSurface::Box &left = scratch.normals[n + 1], &right = scratch.normals[nodes[n].right];
-      box.low = left.low.cwiseMin(right.low);
-      box.high = left.high.cwiseMax(right.high);
-      return;
-    }
-    constexpr float kInfinity = std::numeric_limits<float>::infinity();
-    box.low.setConstant(kInfinity), box.high.setConstant(-kInfinity);
-    scratch.areas[n].setZero();
-    for (std::uint32_t t = nodes[n].begin; t < nodes[n].end; ++t) {
-      const Triangle& f = tree_->triangles()[t];
-      const Vec3f area = (positions[f[1]] - positions[f[0]]).cross(positions[f[2]] - positions[f[0]]);
-      const float length = area.norm();
-      if (!(length > 0)) continue;
-      scratch.areas[n] += area;
-      const Vec4f normal = Vec4f(area.x(), area.y(), area.z(), 0) / length;
-      box.low = box.low.cwiseMin(normal);
-      box.high = box.high.cwiseMax(normal);
-    }
-  });
-}
-
 void CrossingTriangles::meet(const PosedSurface& surface, std::uint32_t leaf, std::uint32_t other,
-                             std::span<const Vec3f> areas, std::vector<std::uint32_t>& found) const {
+                             std::vector<std::uint32_t>& found) const {
   const std::span<const Vec3f> positions = surface.positions();
   const TriangleTree::Node &a = tree_->nodes()[leaf], &b = tree_->nodes()[other];
   const std::span<const Triangle> triangles = tree_->triangles();
@@ -225,7 +213,7 @@ void CrossingTriangles::meet(const PosedSurface& surface, std::uint32_t leaf, st
   };
   if (leaf != other && are_neighbours(leaf, other)) {
     constexpr float kFlat = 0.3f;  // cosine
-    const Vec3f &normal = areas[leaf], &others = areas[other];
+    const Vec3f &normal = surface.areas()[leaf], &others = surface.areas()[other];
     const float cosine = normal.dot(others);
     if (cosine > 0 && cosine * cosine > kFlat * kFlat * normal.squaredNorm() * others.squaredNorm()) return;
   }
@@ -256,42 +244,44 @@ void CrossingTriangles::meet(const PosedSurface& surface, std::uint32_t leaf, st
 void CrossingTriangles::search(const PosedSurface& surface, std::size_t task,
                                CrossingScratch& scratch) const {
   const std::span<const TriangleTree::Node> nodes = tree_->nodes();
-  const std::span<const PosedSurface::Box> boxes = surface.boxes();
+  const std::span<const PosedSurface::Box> boxes = surface.boxes(), normals = surface.normals();
   std::vector<CrossingScratch::Task>& waiting = scratch.waiting[task];
   std::vector<std::uint32_t>& found = scratch.found[task];
   waiting.clear();
   found.clear();
+  const auto goes_on = [&](std::uint32_t a, std::uint32_t b) {
+    return connected_[a] != 0 && connected_[b] != 0 && goes_straight_on(both(normals[a], normals[b])) &&
+           (a == b || are_neighbours(a, b));
+  };
   waiting.push_back(tasks_[task]);
   while (!waiting.empty()) {
     const auto [a, b] = waiting.back();
     waiting.pop_back();
-    if (a == b) {
-      if (connected_[a] != 0 && goes_straight_on(scratch.normals[a])) continue;
-    } else {
-      if (!overlap(boxes[a], boxes[b])) continue;
-      if (connected_[a] != 0 && connected_[b] != 0 &&
-          goes_straight_on(both(scratch.normals[a], scratch.normals[b])) && are_neighbours(a, b))
-        continue;
-    }
     const bool a_ends = nodes[a].is_leaf(), b_ends = nodes[b].is_leaf();
+    if (goes_on(a, b)) continue;
     if (a_ends && b_ends) {
-      meet(surface, a, b, scratch.areas, found);
-    } else if (a == b) {
-      waiting.push_back({a + 1, a + 1});
-      waiting.push_back({a + 1, nodes[a].right});
-      waiting.push_back({nodes[a].right, nodes[a].right});
-    } else if (b_ends || (!a_ends && nodes[a].end - nodes[a].begin >= nodes[b].end - nodes[b].begin)) {
-      waiting.push_back({a + 1, b});
-      waiting.push_back({nodes[a].right, b});
+      meet(surface, a, b, found);
+      continue;
+    }
+    // Pairs are of boxes that overlap, but for a task's first one.
+    const bool split_a =
+        b_ends || (!a_ends && nodes[a].end - nodes[a].begin >= nodes[b].end - nodes[b].begin);
+    const PosedSurface::Four& four = surface.four(split_a ? a : b);
+    if (a == b) {
+      for (std::uint32_t i = 0; i < four.count; ++i) {
+        waiting.push_back({four.node[i], four.node[i]});
+        for (unsigned met = overlaps(four, boxes[four.node[i]]) & (~0u << (i + 1)); met != 0; met &= met - 1)
+          waiting.push_back({four.node[i], four.node[static_cast<std::size_t>(std::countr_zero(met))]});
+      }
     } else {
-      waiting.push_back({a, b + 1});
-      waiting.push_back({a, nodes[b].right});
+      const std::uint32_t other = split_a ? b : a;
+      for (unsigned met = overlaps(four, boxes[other]); met != 0; met &= met - 1)
+        waiting.push_back({four.node[static_cast<std::size_t>(std::countr_zero(met))], other});
     }
   }
 }
 
 void CrossingTriangles::find(const PosedSurface& surface, CrossingScratch& scratch) const {
-  find_normals(surface, scratch);
   parallel_blocks(tasks_.size(), 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) search(surface, i, scratch);
   });

@@ -12,8 +12,6 @@ namespace sinew {
 
 /// Scratch of one performer; made by CrossingTriangles::make_scratch().
 struct CrossingScratch {
-  std::vector<Vec3f> areas;  ///< per node of the tree: normal times twice the area; of leaves only
-  std::vector<PosedSurface::Box> normals;  ///< per node, round the unit normals of its triangles
   struct Task {
     std::uint32_t a, b;  ///< nodes of the tree; the same: within it
   };
@@ -33,15 +31,14 @@ class CrossingTriangles {
 
   CrossingScratch make_scratch() const;
   /// Lists in CrossingScratch::found the numbers in the mesh of triangles that cross others, some of them
-  /// more than once. Where there are more than it has room for, not all of them: rays that start there find
-  /// the rest.
+  /// more than once. The surface knows its normals. Where there are more than it has room for, not all of
+  /// them: rays that start there find the rest.
   void find(const PosedSurface& surface, CrossingScratch& scratch) const;
 
  private:
-  void find_normals(const PosedSurface& surface, CrossingScratch& scratch) const;
   void search(const PosedSurface& surface, std::size_t task, CrossingScratch& scratch) const;
   void meet(const PosedSurface& surface, std::uint32_t leaf, std::uint32_t other,
-            std::span<const Vec3f> areas, std::vector<std::uint32_t>& found) const;
+            std::vector<std::uint32_t>& found) const;
   /// Whether two nodes, none of which holds the other, share a corner.
   bool are_neighbours(std::uint32_t node, std::uint32_t other) const;
 

@@ -6,7 +6,12 @@
 namespace sinew {
 
 PosedSurface::PosedSurface(const TriangleTree& tree)
-    : tree_(&tree), blocks_(tree), boxes_(tree.nodes().size()), leaf_of_node_(tree.nodes().size(), 0) {
+    : tree_(&tree),
+      blocks_(tree),
+      boxes_(tree.nodes().size()),
+      normals_(boxes_.size()),
+      areas_(boxes_.size(), Vec3f::Zero()),
+      place_of_node_(tree.nodes().size(), 0) {
   if (boxes_.empty()) return;
   fours_.reserve(boxes_.size() / 2 + 1);
   gather(0);
@@ -16,7 +21,7 @@ std::uint32_t PosedSurface::gather(std::uint32_t node) {
   const std::span<const TriangleTree::Node> nodes = tree_->nodes();
   const auto number = static_cast<std::uint32_t>(fours_.size());
   Four four;
-  for (auto* corners : {&four.low, &four.high})
+  for (auto* corners : {&four.low, &four.high, &four.normal_low, &four.normal_high})
     for (Numbers& numbers : *corners) numbers.setZero();
   const auto add = [&](std::uint32_t n) { four.node[four.count++] = n; };
   if (nodes[node].is_leaf()) {
@@ -31,6 +36,7 @@ std::uint32_t PosedSurface::gather(std::uint32_t node) {
       }
     }
   }
+  if (!nodes[node].is_leaf()) place_of_node_[node] = number;
   fours_.push_back(four);
   for (std::uint32_t i = 0; i < four.count; ++i) {
     const std::uint32_t n = four.node[i];
@@ -38,7 +44,7 @@ std::uint32_t PosedSurface::gather(std::uint32_t node) {
       four.below[i] = gather(n);
       continue;
     }
-    leaf_of_node_[n] = static_cast<std::uint32_t>(leaves_.size());
+    place_of_node_[n] = static_cast<std::uint32_t>(leaves_.size());
     four.below[i] = kLeaf | static_cast<std::uint32_t>(leaves_.size());
     Leaf& leaf = leaves_.emplace_back();
     for (auto& corner : leaf.corners)
@@ -97,6 +103,42 @@ void PosedSurface::refit(std::span<const Vec3f> positions) {
           for (std::size_t axis = 0; axis < 3; ++axis)
             leaf.corners[k][axis][i] = positions[triangles[leaf.begin + i][k]][static_cast<int>(axis)];
     }
+  });
+}
+
+void PosedSurface::find_normals() {
+  const std::span<const TriangleTree::Node> nodes = tree_->nodes();
+  blocks_.bottom_up([&](std::uint32_t n) {
+    Box& box = normals_[n];
+    if (!nodes[n].is_leaf()) {
+      const Box &left = normals_[n + 1], &right = normals_[nodes[n].right];
+      box.low = left.low.cwiseMin(right.low);
+      box.high = left.high.cwiseMax(right.high);
+      return;
+    }
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    box.low.setConstant(kInfinity), box.high.setConstant(-kInfinity);
+    areas_[n].setZero();
+    for (std::uint32_t t = nodes[n].begin; t < nodes[n].end; ++t) {
+      const Triangle& f = tree_->triangles()[t];
+      const Vec3f area = (positions_[f[1]] - positions_[f[0]]).cross(positions_[f[2]] - positions_[f[0]]);
+      const float length = area.norm();
+      if (!(length > 0)) continue;
+      areas_[n] += area;
+      const Vec4f normal = Vec4f(area.x(), area.y(), area.z(), 0) / length;
+      box.low = box.low.cwiseMin(normal);
+      box.high = box.high.cwiseMax(normal);
+    }
+  });
+  constexpr std::size_t kFoursPerTask = 256;
+  parallel_blocks(fours_.size(), kFoursPerTask, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t f = begin; f < end; ++f)
+      for (std::uint32_t i = 0; i < fours_[f].count; ++i)
+        for (std::size_t k = 0; k < 3; ++k) {
+          const Box& box = normals_[fours_[f].node[i]];
+          fours_[f].normal_low[k][i] = box.low[static_cast<int>(k)];
+          fours_[f].normal_high[k][i] = box.high[static_cast<int>(k)];
+        }
   });
 }
 

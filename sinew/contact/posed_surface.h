@@ -81,6 +81,8 @@ class PosedSurface {
 
   /// Fits the boxes to these positions, which must stay where they are while rays are asked.
   void refit(std::span<const Vec3f> positions);
+  /// After refit(), and before cross_facing() and normals(): finds which way triangles face.
+  void find_normals();
 
   std::span<const Vec3f> positions() const { return positions_; }
   const TriangleTree& tree() const { return *tree_; }
@@ -90,6 +92,12 @@ class PosedSurface {
   template <class Visit>
   void cross(const Vec3f& origin, const Vec3f& direction, float from, float to, const Visit& visit) const;
 
+  /// The same for triangles that face the line's beginning only, where `direction` leads into the body. What
+  /// is near but faces away, as the skin that a ray begins on, costs next to nothing.
+  template <class Visit>
+  void cross_facing(const Vec3f& origin, const Vec3f& direction, float from, float to,
+                    const Visit& visit) const;
+
   /// How often the surface winds round the origin, told by what a ray from there crosses.
   int winding(const Vec3f& origin, const Vec3f& direction) const;
 
@@ -97,6 +105,10 @@ class PosedSurface {
     Vec4f low = Vec4f::Constant(0), high = Vec4f::Constant(0);
   };
   std::span<const Box> boxes() const { return boxes_; }  ///< per node of the tree
+  /// Per node, round the unit normals of its triangles; empty where none has an area.
+  std::span<const Box> normals() const { return normals_; }
+  /// Per node that is a leaf, the sum of its triangles' normals times twice their areas.
+  std::span<const Vec3f> areas() const { return areas_; }
 
   const TreeBlocks& blocks() const { return blocks_; }
 
@@ -106,20 +118,26 @@ class PosedSurface {
     std::array<std::array<Numbers, 3>, 3> corners;
     std::uint32_t begin = 0, count = 0;
   };
-  const Leaf& leaf(std::uint32_t node) const { return leaves_[leaf_of_node_[node]]; }
-
- private:
-  /// Four nodes of the tree at a time, for rays: the nodes two levels below another one, or leaves above.
+  /// Four nodes of the tree at a time: the nodes two levels below another one, or leaves above.
   struct Four {
     std::array<Numbers, 3> low, high;
+    std::array<Numbers, 3> normal_low, normal_high;
     std::array<std::uint32_t, 4> node{};   ///< of the tree
     std::array<std::uint32_t, 4> below{};  ///< the four of that node, or kLeaf and the number of its leaf
     std::uint32_t count = 0;
   };
+  /// Of nodes that are leaves.
+  const Leaf& leaf(std::uint32_t node) const { return leaves_[place_of_node_[node]]; }
+  /// Of the root and of nodes in a Four that are no leaves.
+  const Four& four(std::uint32_t node) const { return fours_[place_of_node_[node]]; }
+
+ private:
   static constexpr std::uint32_t kLeaf = 0x80000000;
 
   /// Appends the four below a node, and all below them; returns its number.
   std::uint32_t gather(std::uint32_t node);
+  template <bool kFacing, class Visit>
+  void walk(const Vec3f& origin, const Vec3f& direction, float from, float to, const Visit& visit) const;
   /// A triangle of the tree; `t` counts in the tree's order.
   template <class Visit>
   void cross_triangle(const detail::ShearedLine& line, std::uint32_t t, float from, float to,
@@ -128,10 +146,11 @@ class PosedSurface {
   const TriangleTree* tree_;
   TreeBlocks blocks_;
   std::span<const Vec3f> positions_;
-  std::vector<Box> boxes_;
+  std::vector<Box> boxes_, normals_;
+  std::vector<Vec3f> areas_;
   std::vector<Four> fours_;
   std::vector<Leaf> leaves_;
-  std::vector<std::uint32_t> leaf_of_node_;
+  std::vector<std::uint32_t> place_of_node_;  // in leaves_ or fours_
 };
 
 template <class Visit>
@@ -154,6 +173,20 @@ void PosedSurface::cross_triangle(const detail::ShearedLine& line, std::uint32_t
 template <class Visit>
 void PosedSurface::cross(const Vec3f& origin, const Vec3f& direction, float from, float to,
                          const Visit& visit) const {
+  walk<false>(origin, direction, from, to, visit);
+}
+
+template <class Visit>
+void PosedSurface::cross_facing(const Vec3f& origin, const Vec3f& direction, float from, float to,
+                                const Visit& visit) const {
+  walk<true>(origin, direction, from, to, [&](const Crossing& crossing) {
+    if (crossing.winding > 0) visit(crossing);
+  });
+}
+
+template <bool kFacing, class Visit>
+void PosedSurface::walk(const Vec3f& origin, const Vec3f& direction, float from, float to,
+                        const Visit& visit) const {
   if (fours_.empty() || !(direction.squaredNorm() > 0)) return;
   const detail::ShearedLine line(origin, direction);
   constexpr float kSlack = 1e-6f, kFar = 1e30f;  // rounding of the slabs
@@ -199,6 +232,14 @@ void PosedSurface::cross(const Vec3f& origin, const Vec3f& direction, float from
     far += kSlack * near.abs().min(kFar).max(far.abs().min(kFar));
     unsigned met = 0;  // bits of the boxes that the ray meets
     for (unsigned i = 0; i < 4; ++i) met |= static_cast<unsigned>(near[i] <= far[i]) << i;
+    if constexpr (kFacing) {
+      Numbers along = Numbers::Zero();  // at least that much, of the normals in a box
+      for (std::size_t k = 0; k < 3; ++k) {
+        const float d = direction[static_cast<int>(k)];
+        along += d * (d > 0 ? four.normal_low[k] : four.normal_high[k]);
+      }
+      for (unsigned i = 0; i < 4; ++i) met &= ~(static_cast<unsigned>(along[i] > 0) << i);
+    }
     for (met &= (1u << four.count) - 1; met != 0; met &= met - 1)
       waiting[waits++] = four.below[static_cast<std::size_t>(std::countr_zero(met))];
   }

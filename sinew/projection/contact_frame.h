@@ -35,6 +35,7 @@ struct ContactFrame {
   std::vector<Vec3f> placed;  ///< positions of the closed surface: the skin's, then its fans'
   std::unique_ptr<PosedSurface> surface;
   CrossingScratch crossing;
+  std::vector<std::uint8_t> folded;  ///< per triangle of the skin, 1: the base skin may have turned it over
 
   // The vertices that contact may move in this frame: what follows is known of them only, but for `asked`,
   // `retreat`, `activity`, `pushes` and `next`, which are 0 elsewhere, and `apart`, which is infinite.

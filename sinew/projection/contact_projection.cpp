@@ -62,6 +62,7 @@ ContactFrame ContactProjection::make_frame() const {
   frame.placed.assign(count + skin_.closed.borders.size(), Vec3f::Zero());
   frame.surface = std::make_unique<PosedSurface>(*skin_.tree);
   frame.crossing = retreat_.make_scratch();
+  frame.folded.assign(skin_.area.size(), 0);
   frame.region.reserve(count);
   frame.asked.assign(count, 0);
   for (auto* points : {&frame.base, &frame.back, &frame.normals, &frame.moves})
@@ -91,6 +92,7 @@ void ContactProjection::pose(std::span<const Affine3d> posed_from_rest, ContactF
 void ContactProjection::fit_surface(ContactFrame& frame) const {
   skin_.place_fans(frame.placed);
   frame.surface->refit(frame.placed);
+  frame.surface->find_normals();
 }
 
 void ContactProjection::project(std::span<const Affine3d> posed_from_rest, ContactFrame& frame,

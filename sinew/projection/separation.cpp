@@ -45,48 +45,42 @@ ContactPartner Separation::find_partner(std::uint32_t v, const Vec3f& normal,
   const auto partner = [&](const Crossing& crossing) {
     return ContactPartner{Kind::point, skin_.closed.triangles[crossing.triangle], crossing.place};
   };
-  // A short line both ways: what matters is on it.
+  // A short line both ways: what lies on it and faces the vertex, before it or, where the vertex is inside,
+  // behind it.
   CrossingOrder behind;
-  bool leaves = false;  // something that the vertex may be in, on the way inwards
-  Crossing before, facing;
-  before.t = facing.t = kInfinity;
-  frame.surface->cross(at, normal, -params_.too_deep * frame.edge[v], params_.far * frame.edge[v],
-                       [&](Crossing crossing) {
-                         if (skin_.is_corner(crossing.triangle, v)) return;
-                         if (crossing.t <= 0) {
-                           crossing.t = -crossing.t, crossing.winding = -crossing.winding;
-                           leaves = leaves || crossing.winding < 0;
-                           behind.add(crossing);
-                         } else {
-                           if (crossing.t < before.t) before = crossing;
-                           if (crossing.winding > 0 && crossing.t < facing.t) facing = crossing;
-                         }
-                       });
-  // Only where the line leaves the vertex' own far side or other skin behind it is it worth a long way to
-  // tell which.
-  bool inside = before.winding < 0;
-  if (leaves) {
+  Crossing before;
+  before.t = kInfinity;
+  frame.surface->cross_facing(at, normal, -params_.too_deep * frame.edge[v], params_.far * frame.edge[v],
+                              [&](Crossing crossing) {
+                                if (skin_.is_corner(crossing.triangle, v)) return;
+                                if (crossing.t > 0) {
+                                  if (crossing.t < before.t) before = crossing;
+                                } else {
+                                  crossing.t = -crossing.t;
+                                  behind.add(crossing);
+                                }
+                              });
+  // Behind it may also be its own far side: only there it is worth a long way to tell which.
+  if (behind.count > 0) {
     int winding = 1;  // just inside the vertex
     frame.surface->cross(at, normal, 0, kInfinity, [&](const Crossing& crossing) {
       if (!skin_.is_corner(crossing.triangle, v)) winding -= crossing.winding;
     });
-    inside = winding >= 2;
-    for (std::size_t i = 0; inside && i < behind.count; ++i) {
-      winding += behind.list[i].winding;
-      if (winding < 2) return partner(behind.list[i]);
+    if (winding >= 2) {
+      const auto way_out = static_cast<std::size_t>(winding - 2);  // each leaves one body
+      return way_out < behind.count ? partner(behind.list[way_out]) : ContactPartner{.kind = Kind::too_deep};
     }
   }
-  if (inside) return {.kind = Kind::too_deep};
-  return facing.t < kInfinity ? partner(facing) : ContactPartner();
+  return before.t < kInfinity ? partner(before) : ContactPartner();
 }
 
 float Separation::distance_before(std::uint32_t v, float reach, const ContactFrame& frame) const {
   float nearest = reach;
-  frame.surface->cross(frame.placed[v], skin_.normal(v, frame.placed), 0, reach,
-                       [&](const Crossing& crossing) {
-                         if (crossing.winding > 0 && !skin_.is_corner(crossing.triangle, v))
-                           nearest = std::min(nearest, crossing.t);
-                       });
+  frame.surface->cross_facing(frame.placed[v], skin_.normal(v, frame.placed), 0, reach,
+                              [&](const Crossing& crossing) {
+                                if (!skin_.is_corner(crossing.triangle, v))
+                                  nearest = std::min(nearest, crossing.t);
+                              });
   return nearest;
 }
 
@@ -136,7 +130,10 @@ float Separation::close(std::uint32_t v, const ContactFrame& frame) const {
 
 void Separation::sweep(int number, ContactFrame& frame) const {
   skin_.place_fans(frame.placed);
-  if (number % params_.sweeps_per_search == 0) frame.surface->refit(frame.placed);
+  if (number % params_.sweeps_per_search == 0) {
+    frame.surface->refit(frame.placed);
+    frame.surface->find_normals();
+  }
   parallel_blocks(frame.region.size(), kPushesPerTask, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const std::uint32_t v = frame.region[i];

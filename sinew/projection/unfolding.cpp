@@ -8,7 +8,7 @@ namespace sinew {
 
 namespace {
 
-constexpr std::size_t kMovesPerTask = 128;
+constexpr std::size_t kMovesPerTask = 128, kTrianglesPerTask = 1024;
 
 }  // namespace
 
@@ -58,8 +58,11 @@ bool Unfolding::may_be_folded(std::size_t t, const ContactFrame& frame) const {
 void Unfolding::unfold(ContactFrame& frame) const {
   frame.clear_region();
   if (params_.upright_sweeps == 0) return;
+  parallel_blocks(skin_.area.size(), kTrianglesPerTask, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t t = begin; t < end; ++t) frame.folded[t] = may_be_folded(t, frame);
+  });
   for (std::size_t t = 0; t < skin_.area.size(); ++t) {
-    if (!may_be_folded(t, frame)) continue;
+    if (frame.folded[t] == 0) continue;
     for (const std::uint32_t v : skin_.closed.triangles[t])
       if (!frame.asked[v]) frame.asked[v] = 1, frame.region.push_back(v);
   }
