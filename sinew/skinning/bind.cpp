@@ -92,20 +92,16 @@ SkinWeights finish_rows(const SkinWeights& weights, const BindOptions& options) 
     }
     row.clear();
     const double left = std::max(0.0, 1 - locked);
-    // Rows are heaviest first.
-    std::uint32_t end = weights.starts[v];
-    while (end < weights.starts[v + 1] && end - weights.starts[v] + held.size() < most &&
-           (end == weights.starts[v] || weights.values[end] >= options.prune))
-      ++end;
-    // Of joints that weigh the same, as left and right ones on the mirror plane do, all stay or none.
-    if (options.symmetry && end > weights.starts[v] && end < weights.starts[v + 1])
-      while (end > weights.starts[v] + 1 && weights.values[end - 1] == weights.values[end] &&
-             weights.values[end] < weights.values[weights.starts[v]])
-        --end;
+    // Rows are heaviest first. What is light goes before the cut and after it.
+    for (std::uint32_t i = weights.starts[v]; i < weights.starts[v + 1]; ++i)
+      if (row.empty() || weights.values[i] >= options.prune)
+        row.push_back({weights.joints[i], weights.values[i]});
+    row.resize(cut_smoothly(row, most - std::min(most, held.size())).size());
     double sum = 0;
-    for (std::uint32_t i = weights.starts[v]; i < end; ++i) {
-      row.push_back({weights.joints[i], weights.values[i]});
-      sum += weights.values[i];
+    for (const Influence& influence : row) sum += influence.weight;
+    while (row.size() > 1 && row.back().weight < options.prune * sum) {
+      sum -= row.back().weight;
+      row.pop_back();
     }
     if (left < 1e-6 && !held.empty()) row.clear();
     for (Influence& influence : row) influence.weight = static_cast<float>(influence.weight * left / sum);

@@ -6,6 +6,17 @@
 
 namespace sinew {
 
+std::span<Influence> cut_smoothly(std::span<Influence> row, std::size_t most) {
+  if (row.empty() || most == 0) return row.first(0);
+  constexpr float kMostShare = 0.5f;  // where many joints weigh alike, a joint must not lose all it has
+  if (row.size() <= most) return row;
+  const float floor = std::min(row[most].weight, kMostShare * row[0].weight);
+  row = row.first(most);
+  std::size_t kept = 0;
+  while (kept < row.size() && row[kept].weight > floor) row[kept++].weight -= floor;
+  return row.first(kept);
+}
+
 void append_row(SkinWeights& weights, std::span<Influence> row, std::size_t max_influences,
                 WeightRepairs& repairs) {
   std::sort(row.begin(), row.end(), [](const Influence& a, const Influence& b) { return a.joint < b.joint; });
@@ -28,8 +39,8 @@ void append_row(SkinWeights& weights, std::span<Influence> row, std::size_t max_
   double sum = 0;
   for (const Influence& influence : row) sum += influence.weight;
   if (max_influences > 0 && row.size() > max_influences) {
-    row = row.first(max_influences);
     const double cut = sum;
+    row = cut_smoothly(row, max_influences);
     sum = 0;
     for (const Influence& influence : row) sum += influence.weight;
     if (std::abs(cut - 1) > 0.01) ++repairs.rescaled_rows;

@@ -50,9 +50,14 @@ struct WeightRepairs {
   std::size_t merged_duplicates = 0;    ///< the same joint twice on a vertex: added up
 };
 
+/// Of influences that are heaviest first, the `most` heaviest, made lighter by the heaviest that goes: so
+/// that over a surface, where one joint takes the place of another, both weigh nothing. Where more than
+/// `most` weigh more than half of the heaviest, that is so in part only.
+std::span<Influence> cut_smoothly(std::span<Influence> row, std::size_t most);
+
 /// Appends one row: duplicates added up, zeros and negatives dropped, heaviest first (equal weights by joint
-/// number), cut to the `max_influences` heaviest (0 = all), scaled to sum 1. A row without a positive weight
-/// becomes empty. `row` is used as scratch. Weights must be finite.
+/// number), cut to the `max_influences` heaviest (0 = all; see cut_smoothly()), scaled to sum 1. A row
+/// without a positive weight becomes empty. `row` is used as scratch. Weights must be finite.
 void append_row(SkinWeights& weights, std::span<Influence> row, std::size_t max_influences,
                 WeightRepairs& repairs);
 

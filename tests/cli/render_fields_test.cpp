@@ -149,7 +149,7 @@ TEST_F(RenderFieldsCli, ContactBesideAMethodWithoutIt) {
   const std::string bent = kTube + "--pose upper=0,0,130 --compare ";
   const Image pair = picture(bent + "dqs,implicit --color contact");
   EXPECT_EQ(share(pair, is_blue, {0, 0, 0.5, 1}), 0);
-  EXPECT_GT(share(pair, is_blue, {0.5, 0, 1, 1}), 0.05);
+  EXPECT_GT(share(pair, is_blue, {0.5, 0, 1, 1}), 0.03);
   // Nor does it have a legend.
   const Image straight =
       picture("model:tube@1200 --clip none --no-floor --size 160x160 --compare dqs,implicit --color contact");

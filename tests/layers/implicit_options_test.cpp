@@ -27,6 +27,7 @@ const char* const kEverything = R"({"layers": ["dqs", {"method": "implicit",
   "fields": [{"joint": "l?wer", "samples": 33, "cull": 0.02, "closure_head": 0.25, "closure_tail": 2,
               "support": 0.75, "add": [{"x": 1, "y": 2, "z": 3}],
               "remove": [{"x": -1, "y": -2, "z": -3, "radius": 0.125}]}],
+  "softness": [{"joint": "upper", "softness": 0.5}, {"joint": "l*", "softness": -1}],
   "meshes": "tu*", "volume_correction": 0.625}]})";
 
 const char* const kElastic = R"({"layers": ["dqs", {"method": "elastic", "operator": "contact",
@@ -84,6 +85,9 @@ TEST(ImplicitOptions, RecipesSetEverything) {
   ASSERT_EQ(edited.removed.size(), 1u);
   EXPECT_TRUE(edited.removed[0].center == Vec3d(-1, -2, -3));
   EXPECT_EQ(edited.removed[0].radius, 0.125);
+  ASSERT_EQ(o.softness.size(), 2u);
+  EXPECT_EQ(o.softness[1].joint, "l*");
+  EXPECT_EQ(o.softness[0].softness, 0.5);
   EXPECT_EQ(o.meshes, "tu*");
   EXPECT_EQ(o.volume_correction, 0.625);
 }

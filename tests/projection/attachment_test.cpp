@@ -101,9 +101,9 @@ TEST_F(RayOriginsOfATube, LieOnTheBonesAwayFromTheirEnds) {
     const Vec3f &origin = origins[v], &at = skin_.positions[v];
     EXPECT_NEAR(origin.y(), 0, 1e-5) << v;
     EXPECT_NEAR(origin.z(), 0, 1e-5) << v;
-    // No nearer to the ends of the limb than the skin is to the bone; the caps' middles are nearer to it.
-    EXPECT_LT(std::abs(origin.x()), 0.71f) << v;
-    // Beside the vertex, where the bone's ends and other bones' weights are far away and smoothing is even.
+    // No nearer to the ends of the limb than the skin is to the bone, but for the caps' middles, which are near.
+    EXPECT_LT(std::abs(origin.x()), 0.81f) << v;
+    // Beside the vertex, where the bone's ends and other bones' weights are far away.
     if (std::abs(std::abs(at.x()) - 0.48f) < 0.03f) {
       EXPECT_NEAR(origin.x(), at.x(), 0.02) << v;
     }

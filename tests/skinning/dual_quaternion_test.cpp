@@ -1,7 +1,10 @@
 #include <sinew/skinning/dual_quaternion.h>
 
+#include <array>
 #include <cmath>
 #include <numbers>
+#include <random>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <tbb/task_arena.h>
@@ -124,6 +127,70 @@ TEST(DualQuaternion, SignsThatNoChoicePerJointSatisfies) {
     EXPECT_LT((posed[v] - expected[v]).norm(), 1e-5f) << v;
     EXPECT_NEAR(posed[v].norm(), 1, 1e-5);
   }
+}
+
+// A blend follows its joints without jumps, through any turns, but where a joint is turned by 180° against
+// the vertex' heaviest one: there it begins to turn the other way round. No skin that is told by one pose
+// alone can do without: which way round a half turn went is not in the pose. Then it jumps, at the same
+// distance from the joint that both turn about.
+TEST(DualQuaternion, IsAsContinuousAsItsPoses) {
+  constexpr int kSteps = 4000, kJoints = 3;
+  std::mt19937 random(5);
+  std::normal_distribution<double> normal;
+  int jumps = 0, turned = 0;
+  for (int trial = 0; trial < (test::kSanitized ? 3 : 12); ++trial) {
+    // Joints that turn about the origin, by up to two whole turns there and back.
+    std::array<Vec3d, kJoints> axis, wobble;
+    std::array<double, kJoints> speed{};
+    for (std::size_t j = 0; j < kJoints; ++j) {
+      axis[j] = Vec3d(normal(random), normal(random), normal(random)).normalized();
+      wobble[j] = 0.5 * Vec3d(normal(random), normal(random), normal(random));
+      speed[j] = 4 * normal(random);
+    }
+    RandomSkin skin;
+    std::uniform_real_distribution<float> number(0.05f, 1);
+    for (int v = 0; v < 40; ++v) {
+      skin.rest.push_back(Vec3f::Random().normalized());
+      std::vector<Influence> row;
+      for (std::uint32_t j = 0; j < kJoints; ++j) row.push_back({j, number(random)});
+      WeightRepairs repairs;
+      append_row(skin.weights, row, 0, repairs);
+    }
+    skin.posed_from_rest.resize(kJoints);
+    std::vector<Vec3f> before;
+    std::vector<bool> opposite_before;
+    for (int step = 0; step <= kSteps; ++step) {
+      const double time = std::sin(2.0 * std::numbers::pi * step / kSteps);
+      for (std::size_t j = 0; j < kJoints; ++j)
+        skin.posed_from_rest[j] =
+            Eigen::AngleAxisd(speed[j] * time, (axis[j] + time * wobble[j]).normalized());
+      const std::vector<Vec3f> now = skin_with_kernel(skin);
+      std::vector<bool> opposite;
+      for (std::size_t v = 0; v < now.size(); ++v) {
+        const auto quaternion = [&](std::size_t k) {
+          return Quatd(skin.posed_from_rest[skin.weights.row_joints(v)[k]].rotation());
+        };
+        for (std::size_t k = 1; k < kJoints; ++k) {
+          const double cosine =
+              2 * std::pow(quaternion(0).dot(quaternion(k)), 2) - 1;  // of the relative turn
+          opposite.push_back(cosine < -0.999);
+          turned += opposite.back();
+        }
+        EXPECT_NEAR(now[v].norm(), 1, 1e-4);
+        if (before.empty()) continue;
+        const double moved = static_cast<double>((now[v] - before[v]).norm());
+        bool may_jump = false;
+        for (std::size_t k = 0; k + 1 < kJoints; ++k)
+          may_jump = may_jump || opposite[v * (kJoints - 1) + k] || opposite_before[v * (kJoints - 1) + k];
+        jumps += moved > 0.1;
+        if (!may_jump) EXPECT_LT(moved, 0.1) << trial << ' ' << step;
+        EXPECT_LE(moved, 2.001);
+      }
+      before = now, opposite_before = opposite;
+    }
+  }
+  EXPECT_GT(turned, 100);  // else no half turn was tried
+  EXPECT_GT(jumps, 0);     // else the test's words are wrong
 }
 
 TEST(DualQuaternion, ScaleSurvives) {

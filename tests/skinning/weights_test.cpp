@@ -1,5 +1,7 @@
 #include <sinew/skinning/weights.h>
 
+#include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include <gtest/gtest.h>
@@ -34,8 +36,53 @@ TEST(Weights, CutRowsAreRescaled) {
   WeightRepairs repairs;
   const SkinWeights weights = one_row({{0, 0.5f}, {1, 0.3f}, {2, 0.2f}}, 2, repairs);
   ASSERT_EQ(weights.values.size(), 2u);
-  EXPECT_FLOAT_EQ(weights.values[0], 0.625f);
-  EXPECT_FLOAT_EQ(weights.values[1], 0.375f);
+  EXPECT_FLOAT_EQ(weights.values[0], 0.75f);  // both less by what goes
+  EXPECT_FLOAT_EQ(weights.values[1], 0.25f);
+}
+
+// Over a surface weights change gradually. So must what is left of them where one joint takes another one's
+// place among the heaviest; by plain cutting, the last of them changes hands with a jump.
+TEST(Weights, CuttingIsContinuous) {
+  constexpr std::size_t kJoints = 7, kMost = 4;
+  constexpr int kSteps = 2000;
+  WeightRepairs repairs;
+  std::vector<float> before(kJoints, 0);
+  float largest = 0, largest_by_plain_cutting = 0;
+  std::vector<float> plain_before(kJoints, 0);
+  for (int step = 0; step <= kSteps; ++step) {
+    std::vector<Influence> row;
+    for (std::uint32_t j = 0; j < kJoints; ++j)
+      row.push_back(
+          {j, 0.08f + 0.07f * std::sin(0.004f * static_cast<float>(step) + 2.4f * static_cast<float>(j))});
+    row[0].weight += 0.4f;
+    std::vector<Influence> plain = row;
+    std::sort(plain.begin(), plain.end(), [](const auto& a, const auto& b) { return a.weight > b.weight; });
+    plain.resize(kMost);
+    float sum = 0;
+    for (const Influence& i : plain) sum += i.weight;
+    std::vector<float> now(kJoints, 0), plain_now(kJoints, 0);
+    for (const Influence& i : plain) plain_now[i.joint] = i.weight / sum;
+    const SkinWeights weights = one_row(row, kMost, repairs);
+    ASSERT_LE(weights.joints.size(), kMost);
+    for (std::size_t k = 0; k < weights.joints.size(); ++k) now[weights.joints[k]] = weights.values[k];
+    for (std::size_t j = 0; j < kJoints && step > 0; ++j) {
+      largest = std::max(largest, std::abs(now[j] - before[j]));
+      largest_by_plain_cutting = std::max(largest_by_plain_cutting, std::abs(plain_now[j] - plain_before[j]));
+    }
+    before = now, plain_before = plain_now;
+  }
+  EXPECT_LT(largest, 0.003f);
+  EXPECT_GT(largest_by_plain_cutting, 0.05f);  // else there was nothing to see
+}
+
+TEST(Weights, CuttingLeavesOneInAnyCase) {
+  std::vector<Influence> even{{0, 0.2f}, {1, 0.2f}, {2, 0.2f}, {3, 0.2f}, {4, 0.2f}};
+  EXPECT_EQ(cut_smoothly(even, 4).size(), 4u);  // by half of the heaviest only
+  std::vector<Influence> light{{0, 0.1f}, {1, 0.05f}};
+  EXPECT_EQ(cut_smoothly(light, 2).size(), 2u);
+  EXPECT_EQ(cut_smoothly(light, 1).size(), 1u);
+  EXPECT_TRUE(cut_smoothly(light, 0).empty());
+  EXPECT_TRUE(cut_smoothly({}, 4).empty());
 }
 
 TEST(Weights, RepairsAreCounted) {
