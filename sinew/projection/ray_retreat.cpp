@@ -78,8 +78,9 @@ float RayRetreat::retreat(std::uint32_t v, ContactFrame& frame) const {
       run.side[i] = sides_->side(v, frame.fields, present, origin + t * direction);
     }
   }
-  const float stop = soft_first_crossing({runs.list.data(), runs.count}, samples, params_.side_width,
-                                         params_.fade * edges / length);
+  const float edge = edges / length;
+  const float stop = stop_on_ray({runs.list.data(), runs.count}, samples, params_.side_width,
+                                 params_.fade * edge, params_.reach * edge);
   return std::max(0.0f, (1 - stop) * length - scale * rest_retreat_[v]);
 }
 

@@ -23,4 +23,16 @@ float soft_first_crossing(std::span<const OverlapRun> runs, int samples, float w
   return stop + left * (1 - t);
 }
 
+float stop_on_ray(std::span<const OverlapRun> runs, int samples, float width, float fade, float reach) {
+  float stop = 1, outer = 1;  // where it stops by the runs beyond the one at hand: by none of them
+  for (std::size_t k = runs.size(); k-- > 0;) {
+    const float with = soft_first_crossing(runs.subspan(k), samples, width, fade);
+    const float beyond = 1 - runs[k].to;
+    const float counts = beyond <= 0 ? 1.0f : std::clamp(1 - beyond / reach, 0.0f, 1.0f);
+    stop += counts * (with - outer);
+    outer = with;
+  }
+  return std::clamp(stop, 0.0f, 1.0f);
+}
+
 }  // namespace sinew

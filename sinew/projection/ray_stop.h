@@ -21,4 +21,9 @@ struct OverlapRun {
 /// where pieces come and go they do so from no length. `width` is in field values, `fade` a share of the ray.
 float soft_first_crossing(std::span<const OverlapRun> runs, int samples, float width, float fade);
 
+/// The same where only runs that hold the vertex, or end near it, count wholly: skin that is out on the other
+/// side of something near its bone stays there. A run that ends `beyond` before the vertex counts
+/// 1 − beyond / reach; both are shares of the ray.
+float stop_on_ray(std::span<const OverlapRun> runs, int samples, float width, float fade, float reach);
+
 }  // namespace sinew

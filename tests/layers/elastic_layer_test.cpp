@@ -200,7 +200,7 @@ TEST(ElasticLayer, RigidWeightsFold) {
     const SurfaceMeasurements is = ruler.measure(performer.welded_positions(), performer.posed_from_rest());
     EXPECT_LE(is.intersecting_pairs, 50u) << frame;
     EXPECT_LT(is.depth.largest, 0.15 * kRadius) << frame;
-    EXPECT_LE(is.flipped_outside_contact, 4u) << frame;
+    EXPECT_LE(is.flipped_outside_contact, 6u) << frame;
     EXPECT_GT(is.volume_ratio, 0.9) << frame;
   }
 }

@@ -13,7 +13,7 @@ namespace sinew {
 namespace {
 
 constexpr int kSamples = 8;
-constexpr float kWidth = 0.03f, kFade = 0.17f;
+constexpr float kWidth = 0.03f, kFade = 0.17f, kReach = 0.85f;
 
 using Runs = std::vector<OverlapRun>;
 
@@ -58,8 +58,24 @@ double stepped(std::span<const OverlapRun> runs, int samples, double width, doub
   return stop;
 }
 
+/// Each run's part in where the first crossing is, by how far it holds the vertex.
+double stepped_on_ray(std::span<const OverlapRun> runs, int samples, double width, double fade,
+                      double reach) {
+  double stop = 1;
+  for (std::size_t k = 0; k < runs.size(); ++k) {
+    const double part =
+        stepped(runs.subspan(k + 1), samples, width, fade) - stepped(runs.subspan(k), samples, width, fade);
+    stop -= std::clamp(1 - (1 - double{runs[k].to}) / reach, 0.0, 1.0) * part;
+  }
+  return stop;
+}
+
 float soft(const Runs& runs) {
   return soft_first_crossing(runs, kSamples, kWidth, kFade);
+}
+
+float on_ray(const Runs& runs, float reach = kReach) {
+  return stop_on_ray(runs, kSamples, kWidth, kFade, reach);
 }
 
 TEST(SoftFirstCrossing, IsTheIntegralThatItSays) {
@@ -108,7 +124,63 @@ TEST(SoftFirstCrossing, MoreBeyondTheContactNeverGoesFurther) {
   }
 }
 
-TEST(SoftFirstCrossing, RunsWithoutLengthDoNothing) {
+TEST(StopOnRay, WithoutRunsIsTheVertex) {
+  EXPECT_EQ(on_ray({}), 1);
+  EXPECT_FLOAT_EQ(on_ray({even_run(0.1f, 0.9f, 1), even_run(0.95f, 1, 1)}), 1);
+}
+
+TEST(StopOnRay, AgreesWithSmallSteps) {
+  std::mt19937 random(3);
+  for (int trial = 0; trial < 20; ++trial) {
+    const Runs runs = random_runs(random, kSamples, 3);
+    const float reach = trial % 2 == 0 ? kReach : 0.3f;
+    EXPECT_NEAR(on_ray(runs, reach), stepped_on_ray(runs, kSamples, kWidth, kFade, reach), 3e-3) << trial;
+  }
+}
+
+TEST(StopOnRay, RunsThatHoldTheVertexCountWholly) {
+  std::mt19937 random(4);
+  for (int trial = 0; trial < 100; ++trial) {
+    Runs runs = random_runs(random, kSamples, 1);
+    if (runs.empty()) continue;
+    runs[0].to = 1;
+    EXPECT_NEAR(on_ray(runs), soft(runs), 1e-6);
+    EXPECT_NEAR(on_ray(runs, 1e-3f), soft(runs), 1e-6);
+  }
+  EXPECT_LT(on_ray({even_run(0.9f, 1, -1)}), 0.98f);
+}
+
+TEST(StopOnRay, RunsThatDoNotHoldTheVertexFadeWithReach) {
+  const float whole = 1 - soft({even_run(0.1f, 0.4f, -1)});
+  ASSERT_GT(whole, 0.7f);
+  for (const float reach : {0.7f, 0.8f, 1.2f, 5.0f})
+    EXPECT_NEAR(1 - on_ray({even_run(0.1f, 0.4f, -1)}, reach), whole * (1 - 0.6f / reach), 1e-6) << reach;
+  EXPECT_FLOAT_EQ(on_ray({even_run(0.1f, 0.4f, -1)}, 0.6f), 1);
+  EXPECT_FLOAT_EQ(on_ray({even_run(0.1f, 0.4f, -1)}, 0.2f), 1);
+  // The one that is far away counts for nothing, the one at the vertex all the same.
+  const OverlapRun far = even_run(0.05f, 0.2f, -1), near = even_run(0.8f, 1, -1);
+  EXPECT_FLOAT_EQ(on_ray({far, near}, 0.5f), on_ray({near}, 0.5f));
+  // The nearer it ends to the vertex, the more it counts.
+  float before = 1;
+  for (const float to : {0.3f, 0.5f, 0.7f, 0.9f, 1.0f}) {
+    const float stop = on_ray({even_run(0.1f, to, -1)});
+    EXPECT_LT(stop, before);
+    before = stop;
+  }
+}
+
+TEST(StopOnRay, StaysOnTheRay) {
+  std::mt19937 random(5);
+  for (int trial = 0; trial < 300; ++trial) {
+    const Runs runs = random_runs(random, kSamples, 8);
+    for (const float reach : {0.01f, 0.4f, 9.0f}) {
+      EXPECT_GE(on_ray(runs, reach), soft(runs) - 1e-5f);
+      EXPECT_LE(on_ray(runs, reach), 1);
+    }
+  }
+}
+
+TEST(StopOnRay, RunsWithoutLengthDoNothing) {
   std::mt19937 random(6);
   std::uniform_real_distribution<float> number(0, 1);
   for (int trial = 0; trial < 200; ++trial) {
@@ -121,13 +193,14 @@ TEST(SoftFirstCrossing, RunsWithoutLengthDoNothing) {
     Runs more = runs;
     more.insert(more.begin() + static_cast<std::ptrdiff_t>(place), even_run(at, at, -1));
     EXPECT_NEAR(soft(more), soft(runs), 1e-6);
+    EXPECT_NEAR(on_ray(more), on_ray(runs), 2e-6);
     // It comes from there without a jump.
     more[place].to = std::min(at + 1e-4f, high);
-    EXPECT_NEAR(soft(more), soft(runs), 1e-4f / kFade + 1e-5f);
+    EXPECT_NEAR(on_ray(more), on_ray(runs), 1e-4f / kFade + 1e-5f);
   }
 }
 
-TEST(SoftFirstCrossing, SmallChangesStaySmall) {
+TEST(StopOnRay, SmallChangesStaySmall) {
   std::mt19937 random(7);
   std::uniform_real_distribution<float> number(-1, 1);
   double steepest = 0;
@@ -135,7 +208,8 @@ TEST(SoftFirstCrossing, SmallChangesStaySmall) {
     const Runs runs = random_runs(random, kSamples);
     if (runs.empty()) continue;
     const auto count = static_cast<float>(runs.size());
-    // Places: every border of a piece moves, and there the rate steps by at most 1/fade.
+    // Places: every border of a piece moves, and there the rate steps by at most 1/fade; and what a run
+    // counts.
     const float moved = 1e-4f, per_run = moved * static_cast<float>(kSamples + 1) / kFade;
     Runs changed = runs;
     float last = 0;
@@ -144,8 +218,9 @@ TEST(SoftFirstCrossing, SmallChangesStaySmall) {
       run.to = std::clamp(run.to + moved * number(random), run.from, 1.0f);
       last = run.to;
     }
-    const float change = std::abs(soft(changed) - soft(runs));
-    EXPECT_LE(change, count * per_run + 1e-5f) << trial;
+    const float change = std::abs(on_ray(changed) - on_ray(runs));
+    EXPECT_LE(std::abs(soft(changed) - soft(runs)), count * per_run + 1e-5f) << trial;
+    EXPECT_LE(change, 2 * count * count * per_run + count * moved / kReach + 1e-5f) << trial;
     steepest = std::max(steepest, double{change} / double{moved});
     // Sides: the rate changes by at most change / width / fade.
     const float other = 1e-4f, bound = other / kWidth / kFade;
@@ -153,20 +228,24 @@ TEST(SoftFirstCrossing, SmallChangesStaySmall) {
     for (OverlapRun& run : changed)
       for (float& side : run.side) side += other * number(random);
     EXPECT_LE(std::abs(soft(changed) - soft(runs)), bound + 1e-5f) << trial;
+    EXPECT_LE(std::abs(on_ray(changed) - on_ray(runs)), 2 * count * bound + 1e-5f) << trial;
+    // Everything else.
+    EXPECT_LE(std::abs(on_ray(runs, kReach + moved) - on_ray(runs)),
+              count * moved / (kReach * kReach) + 1e-5f);
   }
   EXPECT_LT(steepest, 20);  // in practice far below the bound
 }
 
 // What a performance does: an overlap that grows from nothing while it is passed through.
-TEST(SoftFirstCrossing, SlidesWithoutJumpsWhileAnOverlapPasses) {
+TEST(StopOnRay, SlidesWithoutJumpsWhileAnOverlapPasses) {
   float before = 1;
   constexpr int kFrames = 2000;
   for (int frame = 0; frame <= kFrames; ++frame) {
     // A body 0.5 of the ray long comes in at the vertex and goes out at the bone.
     const float far = 1.5f - 1.5f * static_cast<float>(frame) / kFrames;
     const float from = std::clamp(far - 0.5f, 0.0f, 1.0f), to = std::clamp(far, 0.0f, 1.0f);
-    const float stop = soft(from < to ? Runs{even_run(from, to, -1)} : Runs{});
-    EXPECT_NEAR(stop, before, 1.5f / kFrames * (1 / kFade + 1)) << frame;
+    const float stop = on_ray(from < to ? Runs{even_run(from, to, -1)} : Runs{});
+    EXPECT_NEAR(stop, before, 1.5f / kFrames * (1 / kFade + 1 / kReach + 1)) << frame;
     before = stop;
   }
   EXPECT_NEAR(before, 1, 1e-2);
