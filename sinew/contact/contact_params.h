@@ -18,13 +18,13 @@ struct ContactParams {
   float side_width = 0.03f;  ///< field values over which one side becomes the other
   float own_from = 0.1f;    ///< share of the largest weight from which on a bone is the vertex's own side …
   float own_wholly = 0.6f;  ///< … and from which on wholly so
-  float hardness = 0.35f;   ///< exponent by which small parts are harder, see field_strengths()
-  float hard_below = 0.5f;  ///< share of the largest part's radius below which parts are harder
-  float reach = 0.4f;       ///< edges by which a vertex outlives an overlap nearer to its bone
-  float core = 0.2f;        ///< share of a ray, from the bone, that skin never retreats into
-  int samples = 8;          ///< of the fields in an overlap
-  int retreat_sweeps = 1;   ///< that smooth how far vertices retreat
-  int region_rings = 3;     ///< round what retreats, that smoothing and separation reach
+  float hardness = 0.7f;    ///< exponent by which small parts are harder, see field_strengths()
+  float hard_below = 0.35f;  ///< share of the largest part's radius below which parts are harder
+  float reach = 0.4f;        ///< edges by which a vertex outlives an overlap nearer to its bone
+  float core = 0.2f;         ///< share of a ray, from the bone, that skin never retreats into
+  int samples = 8;           ///< of the fields in an overlap
+  int retreat_sweeps = 3;    ///< that smooth how far vertices retreat
+  int region_rings = 3;      ///< round what retreats, that smoothing and separation reach
 
   // Separation along normals.
   int activity_sweeps = 3;    ///< that spread the retreat: separation acts on neighbours, too
