@@ -26,6 +26,7 @@
 #include "apps/cli/bench_fitting.h"
 #include "apps/cli/bench_methods.h"
 #include "apps/cli/bench_report.h"
+#include "apps/cli/input.h"
 #include "apps/cli/json.h"
 #include "apps/cli/kernel_program.h"
 #include "apps/cli/machine.h"
@@ -37,6 +38,8 @@ namespace sinew::cli {
 namespace {
 
 struct BenchOptions {
+  std::string input;  ///< a file whose clips are timed instead of the built-in cases; empty: those
+  std::string clip;   ///< of that file; empty: all
   bool json = false;
   int repeats = 0;             ///< 0: up to 60, fewer where a case takes long
   std::string filter;          ///< only cases with this in their name
@@ -85,23 +88,30 @@ int run_bench(const BenchOptions& options) {
   const std::vector<LayerMethod> methods = chosen_methods(options.methods);
   std::vector<MethodCase> cases;
   std::string names;
+  if (!options.clip.empty() && options.input.empty())
+    throw Error("--clip: name the file that has the clip, too: sinew bench FILE --clip NAME");
+  Scene input;
+  if (!options.input.empty()) {
+    input = open_input(options.input);
+    cases = cases_of(input, options.input, options.clip);
+  }
   for (const MethodCase& candidate : method_cases()) {
-    if (wanted(candidate.name)) cases.push_back(candidate);
+    if (options.input.empty() && wanted(candidate.name)) cases.push_back(candidate);
     names += fmt::format("{}, ", candidate.name);
   }
   std::vector<std::size_t> kernel_sizes;
   for (const std::size_t vertices : kKernelVertices) {
-    if (wanted(kernel_case(vertices))) kernel_sizes.push_back(vertices);
+    if (options.input.empty() && wanted(kernel_case(vertices))) kernel_sizes.push_back(vertices);
     names += fmt::format("{}{}", kernel_case(vertices), vertices == kKernelVertices[1] ? "" : ", ");
   }
   std::vector<std::size_t> binding_sizes;
   for (const std::size_t vertices : kBindingVertices) {
-    if (wanted(binding_case(vertices))) binding_sizes.push_back(vertices);
+    if (options.input.empty() && wanted(binding_case(vertices))) binding_sizes.push_back(vertices);
     names += ", " + binding_case(vertices);
   }
   std::vector<std::size_t> fitting_sizes;
   for (const std::size_t vertices : kBindingVertices) {
-    if (wanted(fitting_case(vertices))) fitting_sizes.push_back(vertices);
+    if (options.input.empty() && wanted(fitting_case(vertices))) fitting_sizes.push_back(vertices);
     names += ", " + fitting_case(vertices);
   }
   names += ", " + binding_case(kLargeBindingVertices) + " (takes minutes; by its whole name only)";
@@ -142,10 +152,9 @@ int run_bench(const BenchOptions& options) {
   };
   std::vector<CaseResult> results;
   for (const MethodCase& what : cases) {
-    const std::string name(what.name);
-    const Scene& scene = scene_of(what.model, what.vertices, name);
+    const Scene& scene = options.input.empty() ? scene_of(what.model, what.vertices, what.name) : input;
     results.push_back(bench_methods(what, scene, methods, {options.repeats, kMethodSeconds},
-                                    progress_bar(name + ": timing")));
+                                    progress_bar(what.name + ": timing")));
     report["cases"].push_back(to_json(results.back()));
     if (!options.json) print(results.back());
   }
@@ -200,6 +209,10 @@ int run_bench(const BenchOptions& options) {
 
 std::function<int()> declare_bench(CLI::App& app) {
   const auto options = std::make_shared<BenchOptions>();
+  app.add_option("INPUT", options->input,
+                 "time the methods on the clips of this file instead of the built-in cases")
+      ->type_name(kFile);
+  app.add_option("--clip", options->clip, "of the file: only this clip (default: all)");
   app.add_flag("--json", options->json, "print a machine-readable report");
   app.add_option("--repeats", options->repeats,
                  "timed runs of each case, of which the median counts "

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <numeric>
 
+#include <fmt/format.h>
 #include <malloc.h>
 #include <tbb/task_arena.h>
 
@@ -26,7 +28,7 @@ namespace sinew::cli {
 namespace {
 
 // The sizes are those of the papers' figures, so that the times stand beside theirs.
-constexpr MethodCase kCases[] = {
+const MethodCase kCases[] = {
     {"tube 2050", "tube", 2050, "bend", 1},
     {"hand 31750", "hand", 31750, "fist", 1},
     {"mannequin 6866", "mannequin", 6866, "crouch", 1},
@@ -225,6 +227,23 @@ std::vector<std::unique_ptr<Stage>> set_up(const MethodCase& what, const Scene& 
 
 std::span<const MethodCase> method_cases() {
   return kCases;
+}
+
+std::vector<MethodCase> cases_of(const Scene& scene, const std::string& file, const std::string& clip) {
+  std::size_t vertices = 0;
+  for (const SceneMesh& mesh : scene.meshes) vertices += mesh.surface.positions.size();
+  std::vector<MethodCase> cases;
+  std::string names;
+  for (const Clip& candidate : scene.clips) {
+    names += (names.empty() ? "" : ", ") + candidate.name;
+    if (clip.empty() || clip == candidate.name)
+      cases.push_back({std::filesystem::path(file).stem().string() + " " + candidate.name, file, vertices,
+                       candidate.name, 1});
+  }
+  if (cases.empty())
+    throw Error(scene.clips.empty() ? fmt::format("{}: has no clip to time methods on", file)
+                                    : fmt::format("{}: no clip '{}'; there are {}", file, clip, names));
+  return cases;
 }
 
 CaseResult bench_methods(const MethodCase& what, const Scene& scene, std::span<const LayerMethod> methods,

@@ -16,14 +16,16 @@ namespace sinew::cli {
 
 /// A character, what it does and how many of it there are.
 struct MethodCase {
-  std::string_view name;
-  std::string_view model;
-  std::size_t vertices;
-  std::string_view clip;  ///< bends every region of the character
-  int performers;
+  std::string name;
+  std::string model;  ///< built-in, or a file
+  std::size_t vertices = 0;
+  std::string clip;  ///< bends every region of the character
+  int performers = 1;
 };
 
 std::span<const MethodCase> method_cases();
+/// A case for each clip of a scene, or for the one of that name. Throws Error when there is none.
+std::vector<MethodCase> cases_of(const Scene& scene, const std::string& file, const std::string& clip);
 
 /// One method with one kind of output on one number of threads. A frame is one of all performers.
 struct MethodRun {

@@ -41,6 +41,7 @@ Json to_json(const CaseResult& result) {
                {"setup_ms", run.setup_seconds * 1e3},
                {"ms_per_frame", run.frame.median * 1e3},
                {"ms_per_frame_fastest", run.frame.fastest * 1e3},
+               {"ms_per_frame_slowest", run.frame.slowest * 1e3},
                {"ns_per_vertex", run.nanoseconds_per_vertex},
                {"ratio_to_lbs", run.ratio_to_lbs},
                {"repeats", run.frame.repeats},
@@ -107,13 +108,17 @@ void print(const CaseResult& result) {
              what.clip, result.frames);
   if (what.performers > 1) fmt::print(", {} performers of one character, all in each frame", what.performers);
   fmt::print("; median of {}\n", result.runs.empty() ? 0 : result.runs[0].frame.repeats);
-  fmt::print("  {:<8} {:<21} {:>7} {:>10} {:>10} {:>10} {:>7} {:>10} {:>10}   {}\n", "method", "output",
-             "threads", "set-up ms", "ms/frame", "ns/vertex", "x lbs", "character", "performers", "hash");
+  fmt::print("  {:<8} {:<21} {:>7} {:>10} {:>10} {:>10} {:>10} {:>7} {:>10} {:>10}   {}\n", "method",
+             "output", "threads", "set-up ms", "ms/frame", "slowest", "ns/vertex", "x lbs", "character",
+             "performers", "hash");
   for (const MethodRun& run : result.runs)
-    fmt::print("  {:<8} {:<21} {:>7} {:>10.2f} {:>10.4f} {:>10.2f} {:>7.2f} {:>7.2f} MB {:>7.2f} MB   {}\n",
-               run.method, output_name(run), run.threads, run.setup_seconds * 1e3, run.frame.median * 1e3,
-               run.nanoseconds_per_vertex, run.ratio_to_lbs, static_cast<double>(run.character_bytes) / 1e6,
-               static_cast<double>(run.performer_bytes) / 1e6, hash_text(run.hash));
+    fmt::print(
+        "  {:<8} {:<21} {:>7} {:>10.2f} {:>10.4f} {:>10.4f} {:>10.2f} {:>7.2f} {:>7.2f} MB {:>7.2f} MB   "
+        "{}\n",
+        run.method, output_name(run), run.threads, run.setup_seconds * 1e3, run.frame.median * 1e3,
+        run.frame.slowest * 1e3, run.nanoseconds_per_vertex, run.ratio_to_lbs,
+        static_cast<double>(run.character_bytes) / 1e6, static_cast<double>(run.performer_bytes) / 1e6,
+        hash_text(run.hash));
   std::fflush(stdout);
 }
 

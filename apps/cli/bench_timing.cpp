@@ -78,7 +78,7 @@ std::vector<Timing> time_in_turns(std::span<const Contestant> contestants, const
   std::vector<Timing> timings;
   for (const std::vector<double>& samples : seconds)
     timings.push_back({median(samples), *std::min_element(samples.begin(), samples.end()),
-                       static_cast<int>(samples.size())});
+                       *std::max_element(samples.begin(), samples.end()), static_cast<int>(samples.size())});
   return timings;
 }
 

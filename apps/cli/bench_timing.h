@@ -31,6 +31,7 @@ struct Contestant {
 struct Timing {
   double median = 0;
   double fastest = 0;
+  double slowest = 0;  ///< of a round: of frames, the worst part of a clip
   int repeats = 0;
 };
 

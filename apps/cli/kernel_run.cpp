@@ -13,10 +13,11 @@ std::string kernel_case(std::size_t vertices) {
 }
 
 std::string kernel_run_line(const KernelRun& run) {
-  return Json{
-      {"method", run.method},          {"output", run.output},           {"vertices", run.vertices},
-      {"threads", run.threads},        {"median", run.timing.median},    {"fastest", run.timing.fastest},
-      {"repeats", run.timing.repeats}, {"times_plain", run.times_plain}, {"hash", run.hash}}
+  return Json{{"method", run.method},           {"output", run.output},
+              {"vertices", run.vertices},       {"threads", run.threads},
+              {"median", run.timing.median},    {"fastest", run.timing.fastest},
+              {"slowest", run.timing.slowest},  {"repeats", run.timing.repeats},
+              {"times_plain", run.times_plain}, {"hash", run.hash}}
       .dump();
 }
 
@@ -33,7 +34,7 @@ KernelRun parse_kernel_line(const std::string& line) {
               json.at("output"),
               json.at("vertices"),
               json.at("threads"),
-              {json.at("median"), json.at("fastest"), json.at("repeats")},
+              {json.at("median"), json.at("fastest"), json.at("slowest"), json.at("repeats")},
               json.at("times_plain"),
               json.at("hash")};
     failure = json.at("error").get<std::string>();

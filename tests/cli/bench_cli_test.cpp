@@ -87,10 +87,11 @@ TEST_F(BenchCli, EveryMethodWithEveryOutputOnOneAndTwoThreads) {
   for (const Json& run : tube.at("runs")) {
     seen.insert(run.at("method").get<std::string>() + "/" + run.at("output").get<std::string>() + "/" +
                 std::to_string(run.at("threads").get<int>()));
-    for (const char* field :
-         {"setup_ms", "ms_per_frame", "ms_per_frame_fastest", "ns_per_vertex", "ratio_to_lbs"})
+    for (const char* field : {"setup_ms", "ms_per_frame", "ms_per_frame_fastest", "ms_per_frame_slowest",
+                              "ns_per_vertex", "ratio_to_lbs"})
       EXPECT_GT(run.at(field).get<double>(), 0) << field;
     EXPECT_LE(run.at("ms_per_frame_fastest"), run.at("ms_per_frame"));
+    EXPECT_GE(run.at("ms_per_frame_slowest"), run.at("ms_per_frame"));
     EXPECT_NEAR(run.at("ns_per_vertex").get<double>() * 2050, run.at("ms_per_frame").get<double>() * 1e6,
                 1e-3 * run.at("ms_per_frame").get<double>() * 1e6);
     EXPECT_EQ(run.at("repeats"), 2);
@@ -222,6 +223,21 @@ TEST_F(BenchCli, TimesBinding) {
     EXPECT_EQ(run.at("hash"), report["binding"][0].at("hash"));
   }
   EXPECT_EQ(report["binding"][1].at("threads"), 2);
+}
+
+TEST_F(BenchCli, TimesAFilesOwnClips) {
+  const std::string tube = path("tube.glb");
+  ASSERT_EQ(sinew("generate tube --vertices 400 -o " + tube).exit_code, 0);
+  const Json all = bench_json(tube + " --methods dqs --repeats 1");
+  ASSERT_GT(all.at("cases").size(), 1u);
+  EXPECT_GE(all["cases"][0].at("vertices"), 400);
+  EXPECT_TRUE(all.at("kernels").empty());
+  const std::string clip = all["cases"][1].at("clip");
+  const Json one = bench_json(tube + " --clip " + clip + " --methods dqs --repeats 1");
+  ASSERT_EQ(one.at("cases").size(), 1u);
+  EXPECT_EQ(one["cases"][0].at("clip"), clip);
+  expect_failure(tube + " --clip nothing", "no clip 'nothing'; there are");
+  expect_failure("--clip bend", "name the file that has the clip");
 }
 
 }  // namespace
