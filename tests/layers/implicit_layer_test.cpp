@@ -536,7 +536,7 @@ TEST(ImplicitLayer, MarksSayWhatHappened) {
     ++in_contact;
     const Vec3f rest = performer.character().rest()[v];
     EXPECT_GT(rest.y(), 0) << rest.transpose();
-    EXPECT_LT(std::abs(rest.x()), 2.9f * kRadius) << rest.transpose();
+    EXPECT_LT(std::abs(rest.x()), 3.1f * kRadius) << rest.transpose();
   }
   EXPECT_GT(in_contact, 8u);
   EXPECT_LT(in_contact, marks_of(performer).size() / 4);
