@@ -535,7 +535,7 @@ TEST(ImplicitLayer, MarksSayWhatHappened) {
     if (marks_of(performer)[v] < SkinMark::contact) continue;
     ++in_contact;
     const Vec3f rest = performer.character().rest()[v];
-    EXPECT_GT(rest.y(), 0) << rest.transpose();
+    EXPECT_GT(rest.y(), -1e-6f) << rest.transpose();  // not on the outer side of the bend
     EXPECT_LT(std::abs(rest.x()), 3.1f * kRadius) << rest.transpose();
   }
   EXPECT_GT(in_contact, 8u);
