@@ -12,6 +12,7 @@ namespace {
 // Of all scratch together, on meshes with six neighbours a vertex; what grows with bones is small beside it.
 // Measured (Bake.PerformersKnowTheirMemory).
 constexpr std::size_t kBytesPerVertex = 650;
+constexpr float kTouches = 0.02f;  // edges of retreat; less is what smoothing has spread
 
 }  // namespace
 
@@ -62,7 +63,7 @@ void ImplicitLayer::finish(const LayerFrame& frame, State& s, std::span<Vec3f> p
   for (std::size_t v = 0; v < s.marks.size(); ++v)
     s.marks[v] = positions[v] == s.before[v] ? SkinMark::still : SkinMark::moved;
   for (const std::uint32_t v : s.contact.region)
-    if (s.contact.retreat[v] > 0) s.marks[v] = SkinMark::contact;
+    if (s.contact.retreat[v] > kTouches * s.contact.edge[v]) s.marks[v] = SkinMark::contact;
 }
 
 std::span<const SkinMark> ImplicitLayer::marks(const LayerState& state) const {
